@@ -1,0 +1,76 @@
+#include "hotrow/base/buffer.h"
+
+#include <sys/mman.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "hotrow/base/system.h"
+
+namespace hotrow {
+namespace {
+
+constexpr std::int64_t kHugePage = std::int64_t{2} << 20;
+constexpr double kGiB = 1024.0 * 1024.0 * 1024.0;
+
+// Anonymous mappings of a huge page or more are aligned to it, or their first and last pages stay small.
+void* Map(std::int64_t bytes, int protection, int flags) {
+  const std::int64_t slack = bytes >= kHugePage ? kHugePage : 0;
+  void* raw = mmap(nullptr, static_cast<std::size_t>(bytes + slack), protection,
+                   MAP_PRIVATE | MAP_ANONYMOUS | flags, -1, 0);
+  if (raw == MAP_FAILED) {
+    Fail("out of memory: cannot map {:.2f} GiB ({}); {:.2f} GiB are available",
+         static_cast<double>(bytes) / kGiB, std::strerror(errno),
+         static_cast<double>(AvailableMemory()) / kGiB);
+  }
+  if (slack == 0) return raw;
+  const auto address = reinterpret_cast<std::uintptr_t>(raw);
+  const std::uintptr_t aligned = (address + kHugePage - 1) & ~static_cast<std::uintptr_t>(kHugePage - 1);
+  if (aligned > address) munmap(raw, aligned - address);
+  const std::uintptr_t tail = address + static_cast<std::uintptr_t>(slack) - aligned;
+  if (tail > 0) munmap(reinterpret_cast<void*>(aligned + static_cast<std::uintptr_t>(bytes)), tail);
+  void* data = reinterpret_cast<void*>(aligned);
+  madvise(data, static_cast<std::size_t>(bytes),
+          MADV_HUGEPAGE);  // advice: a kernel without huge pages says no
+  return data;
+}
+
+std::int64_t PageRounded(std::int64_t bytes) { return RoundUp(bytes, bytes >= kHugePage ? kHugePage : 4096); }
+
+}  // namespace
+
+MappedMemory::MappedMemory(std::int64_t bytes) {
+  HOTROW_CHECK(bytes >= 0);
+  if (bytes == 0) return;
+  bytes_ = PageRounded(bytes);
+  data_ = Map(bytes_, PROT_READ | PROT_WRITE, 0);
+}
+
+MappedMemory MappedMemory::Reserve(std::int64_t bytes) {
+  HOTROW_CHECK(bytes >= 0);
+  MappedMemory memory;
+  if (bytes == 0) return memory;
+  memory.bytes_ = RoundUp(bytes, kHugePage);
+  memory.data_ = Map(memory.bytes_, PROT_NONE, MAP_NORESERVE);
+  return memory;
+}
+
+MappedMemory::~MappedMemory() {
+  if (data_ != nullptr) munmap(data_, static_cast<std::size_t>(bytes_));
+}
+
+void MappedMemory::Commit(std::int64_t begin, std::int64_t end) {
+  HOTROW_CHECK(0 <= begin && begin <= end && end <= bytes_);
+  const std::int64_t first = begin / kHugePage * kHugePage;
+  const std::int64_t last = RoundUp(end, kHugePage);
+  if (first == last) return;
+  void* data = static_cast<char*>(data_) + first;
+  const auto bytes = static_cast<std::size_t>(last - first);
+  if (mprotect(data, bytes, PROT_READ | PROT_WRITE) != 0) {
+    Fail("out of memory: cannot commit {:.2f} GiB ({}); {:.2f} GiB are available",
+         static_cast<double>(bytes) / kGiB, std::strerror(errno),
+         static_cast<double>(AvailableMemory()) / kGiB);
+  }
+}
+
+}  // namespace hotrow

@@ -1,0 +1,28 @@
+#pragma once
+// What this machine and process have: memory, cores, the CPU's name.
+
+#include <cstdint>
+#include <string>
+
+namespace hotrow {
+
+/// Bytes a process can still allocate without swapping: the smaller of the kernel's MemAvailable and what the
+/// process's cgroup (v1 or v2) leaves.
+std::int64_t AvailableMemory();
+
+/// Bytes of memory of the machine, or of the cgroup where that is smaller.
+std::int64_t TotalMemory();
+
+/// Largest resident set of this process so far, in bytes.
+std::int64_t PeakResidentBytes();
+
+/// Resident set of this process now, in bytes.
+std::int64_t ResidentBytes();
+
+/// CPUs this process may run on (its affinity mask), at least 1.
+int AvailableCores();
+
+/// The CPU's name as the kernel gives it, "unknown CPU" where it gives none.
+std::string CpuName();
+
+}  // namespace hotrow

@@ -1,0 +1,55 @@
+#pragma once
+// The one binary tree in which partial sums of reduction units are combined, for dense gradients, a row's
+// gradient and the loss alike. Unit u is leaf u; an inner node is left + right; a node with one child present
+// is that child; absent units add nothing. Any contiguous, aligned block of units is a subtree, which is why
+// ranks can sum their own units first and an all-reduce can be the tree's top.
+
+#include <bit>
+#include <cstdint>
+#include <vector>
+
+namespace hotrow {
+
+/// Between consecutive present units `unit` < `next` the subtrees of 2^TreeLevel units around `unit` are
+/// complete: partial sums on a stack whose first unit shares (unit >> level) with it must be merged, newest
+/// first, before the next is pushed.
+inline int TreeLevel(std::uint64_t unit, std::uint64_t next) {
+  return static_cast<int>(std::bit_width(unit ^ next)) - 1;
+}
+
+/// Calls merge(into, from) ("into += from", slot numbers of a stack) in tree order as units are pushed in
+/// ascending order. The caller keeps the partial sums in slots 0, 1, …; at most bit_width(max unit) + 1 slots
+/// are in use.
+class TreeStack {
+ public:
+  /// Slot for a new present unit's partial sum, after merging what is complete. Units ascend strictly.
+  template <typename Merge>
+  int Push(std::uint64_t unit, Merge&& merge) {
+    if (depth_ > 0) {
+      const int level = TreeLevel(units_[depth_ - 1], unit);
+      while (depth_ > 1 && (units_[depth_ - 2] >> level) == (units_[depth_ - 1] >> level)) {
+        --depth_;
+        merge(depth_ - 1, depth_);
+      }
+    }
+    units_[depth_] = unit;
+    return depth_++;
+  }
+  /// Merges all into slot 0. Returns false when nothing was pushed.
+  template <typename Merge>
+  bool Finish(Merge&& merge) {
+    if (depth_ == 0) return false;
+    while (depth_ > 1) {
+      --depth_;
+      merge(depth_ - 1, depth_);
+    }
+    depth_ = 0;
+    return true;
+  }
+
+ private:
+  std::uint64_t units_[65] = {};
+  int depth_ = 0;
+};
+
+}  // namespace hotrow

@@ -1,0 +1,51 @@
+#pragma once
+// What a training step consumes, and where it comes from.
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "hotrow/sparse/keyed_jagged_tensor.h"
+
+namespace hotrow {
+
+/// Samples [first_sample, first_sample + size) of the epoch's global order.
+struct Batch {
+  std::int64_t first_sample = 0;
+  std::int64_t size = 0;
+  std::vector<float> dense;   ///< [size, num_dense], row-major, finite
+  KeyedJaggedTensor sparse;   ///< size samples
+  std::vector<float> labels;  ///< [size], each 0 or 1; empty when the data has none (prediction)
+};
+
+/// A sparse feature as a model needs to know it: the table behind it.
+struct SparseFeature {
+  std::string name;
+  std::int64_t rows = 0;        ///< ids are in [0, rows)
+  std::int32_t fixed_size = 0;  ///< ids a sample; 0: varies
+};
+
+struct DataDescription {
+  std::int64_t num_dense = 0;
+  std::vector<SparseFeature> features;
+  bool has_labels = true;
+  std::optional<std::int64_t> samples;  ///< an epoch's; none: endless (synthetic) or unknown
+};
+
+/// A stream of batches. Not thread-safe: one caller at a time.
+class BatchSource {
+ public:
+  virtual ~BatchSource() = default;
+  virtual const DataDescription& description() const = 0;
+  /// Starts epoch `epoch` (0, 1, …) from its first sample, in that epoch's order (seeded shuffle where the
+  /// source shuffles).
+  virtual void StartEpoch(std::int64_t epoch) = 0;
+  /// Fills `batch` (reusing its memory) with the next at most `max_samples` samples. False, and an empty
+  /// batch, at the end of the epoch. The last batch of an epoch may be short. Throws Error naming file, line
+  /// and column on malformed data.
+  virtual bool Next(std::int64_t max_samples, Batch& batch) = 0;
+};
+
+}  // namespace hotrow

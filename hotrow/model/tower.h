@@ -1,0 +1,75 @@
+#pragma once
+// The dense half of the model: everything but the embedding tables. DlrmDcn and Dlrm are both Towers.
+//
+// A tower works on reduction units: contiguous samples of the batch that one thread takes from end to end,
+// cut into micro-batches of a fixed size so that activations stay in cache. Its input X [rows, (F + 1) * D]
+// already holds the pooled embeddings; the tower writes the dense arch's output into the first D columns of
+// each row.
+
+#include <cstdint>
+#include <memory>
+#include <span>
+
+#include "hotrow/base/thread_pool.h"
+#include "hotrow/dense/parameters.h"
+#include "hotrow/model/config.h"
+#include "hotrow/optim/optimizer_config.h"
+
+namespace hotrow {
+
+/// One unit's rows of the batch's arrays. All pointers are to the unit's first row.
+struct TowerBatch {
+  std::int64_t rows = 0;
+  const float* dense = nullptr;   ///< [rows, num_dense]
+  float* x = nullptr;             ///< [rows, (F + 1) * D]; columns [0, D) are written
+  const float* labels = nullptr;  ///< [rows]; only training reads them
+  float* dx = nullptr;            ///< [rows, (F + 1) * D], out: d loss / d x; only training writes it
+  float* logits = nullptr;        ///< [rows], out
+  double gradient_scale = 1.0;    ///< 1 / global batch: every gradient carries it
+};
+
+/// Scratch of one thread. Made by Tower::MakeWorkspace, used by one thread at a time.
+class TowerWorkspace {
+ public:
+  virtual ~TowerWorkspace() = default;
+};
+
+class Tower {
+ public:
+  virtual ~Tower() = default;
+
+  const ModelConfig& config() const { return config_; }
+  /// Master weights, their optimizer state, and their names (TorchRec's). After changing weights, call Pack.
+  Parameters& parameters() { return parameters_; }
+  const Parameters& parameters() const { return parameters_; }
+
+  /// Rows of a micro-batch: a constant a precision, part of what makes bits reproducible.
+  virtual std::int64_t micro_batch() const = 0;
+  /// Scratch for one thread and units of at most `max_rows` rows.
+  virtual std::unique_ptr<TowerWorkspace> MakeWorkspace(std::int64_t max_rows) const = 0;
+
+  /// Brings the weights into the GEMM's layout. After construction, loading, and every optimizer step.
+  virtual void Pack(ThreadPool& pool) = 0;
+
+  /// Logits only. Thread-safe with distinct workspaces.
+  virtual void Forward(const TowerBatch& batch, TowerWorkspace& workspace) const = 0;
+
+  /// Forward and backward of one unit. Writes logits, dx, and the unit's gradient of every parameter into
+  /// `gradient`
+  /// ([parameters().padded_size()], overwritten, not added to). Returns the sum over the unit's samples, in
+  /// sample order, of the loss (BCE with logits), unscaled. Thread-safe with distinct workspaces and
+  /// gradients.
+  virtual double ForwardBackward(const TowerBatch& batch, std::span<float> gradient,
+                                 TowerWorkspace& workspace) const = 0;
+
+ protected:
+  explicit Tower(ModelConfig config) : config_(std::move(config)) {}
+  ModelConfig config_;
+  Parameters parameters_;
+};
+
+/// Makes the tower that the configuration names, initialised from the seed (docs/ARCHITECTURE.md, "Initial
+/// values"), packed.
+std::unique_ptr<Tower> MakeTower(const ModelConfig& config, std::uint64_t seed, ThreadPool& pool);
+
+}  // namespace hotrow
