@@ -71,8 +71,8 @@ class KeyedJaggedTensor {
   bool weighted_ = false;
   std::int64_t batch_size_ = 0;
   std::vector<std::int32_t> lengths_;
-  std::vector<std::int64_t> offsets_;  // jagged: per feature [B + 1], relative to the feature's first id
-  std::vector<std::int64_t> starts_;   // [F + 1] first id of each feature
+  std::vector<std::int64_t> offsets_;       // jagged: per feature [B + 1], relative to the feature's first id
+  std::vector<std::int64_t> starts_ = {0};  // [F + 1] first id of each feature
   std::vector<std::int64_t> values_;
   std::vector<float> weights_;
 };

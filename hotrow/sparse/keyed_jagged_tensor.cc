@@ -1,0 +1,165 @@
+#include "hotrow/sparse/keyed_jagged_tensor.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "hotrow/base/error.h"
+#include "hotrow/base/join.h"
+#include "hotrow/base/size.h"
+
+namespace hotrow {
+namespace {
+
+std::size_t Index(std::int64_t i) { return static_cast<std::size_t>(i); }
+
+// Out-of-range ids leave the sign bit set: of the id itself when it is negative, else of last - id. Only
+// subtraction and OR, which every x86-64 vectorises for 64-bit lanes (a 64-bit compare it does not).
+bool AllInRange(std::span<const std::int64_t> ids, std::int64_t rows) {
+  const std::uint64_t last = static_cast<std::uint64_t>(rows) - 1;
+  std::uint64_t bad = 0;
+  for (const std::int64_t signed_id : ids) {
+    const auto id = static_cast<std::uint64_t>(signed_id);
+    bad |= id | (last - id);
+  }
+  return (bad >> 63) == 0;
+}
+
+std::int64_t SampleOf(const FeatureBags& bags, std::int64_t position) {
+  if (bags.offsets.empty()) return position / bags.fixed_size;
+  const auto after = std::upper_bound(bags.offsets.begin(), bags.offsets.end(), position);
+  return after - bags.offsets.begin() - 1;
+}
+
+[[noreturn]] void FailOutOfRange(const std::string& key, std::int64_t sample, std::int64_t id,
+                                 std::int64_t rows) {
+  if (rows == 0)
+    Fail("feature '{}', sample {}: id {} is out of range: the table has no rows", key, sample, id);
+  Fail("feature '{}', sample {}: id {} is out of range; valid ids are 0 to {}", key, sample, id, rows - 1);
+}
+
+}  // namespace
+
+KeyedJaggedTensor::KeyedJaggedTensor(std::vector<std::string> keys)
+    : keys_(std::move(keys)), offsets_(keys_.size(), 0), starts_(keys_.size() + 1, 0) {}
+
+KeyedJaggedTensor::KeyedJaggedTensor(std::vector<std::string> keys, std::vector<std::int32_t> fixed_sizes)
+    : keys_(std::move(keys)),
+      fixed_sizes_(std::move(fixed_sizes)),
+      fixed_(true),
+      starts_(keys_.size() + 1, 0) {
+  if (fixed_sizes_.size() != keys_.size()) {
+    Fail("{} bag sizes for {} features: each feature needs one", fixed_sizes_.size(), keys_.size());
+  }
+  for (std::size_t f = 0; f < keys_.size(); ++f) {
+    if (fixed_sizes_[f] < 0) Fail("feature '{}': bag size {} is negative", keys_[f], fixed_sizes_[f]);
+  }
+}
+
+void KeyedJaggedTensor::ResetFixed(std::int64_t batch_size, bool weighted) {
+  HOTROW_CHECK(fixed_ && batch_size >= 0);
+  for (std::size_t f = 0; f < keys_.size(); ++f) {
+    starts_[f + 1] = CheckedAdd(starts_[f], CheckedMul(batch_size, fixed_sizes_[f]));
+  }
+  batch_size_ = batch_size;
+  weighted_ = weighted;
+  values_.resize(Index(starts_.back()));
+  weights_.resize(weighted ? values_.size() : 0);
+}
+
+void KeyedJaggedTensor::ResetJagged(std::int64_t batch_size, std::span<const std::int32_t> lengths,
+                                    std::span<const std::int64_t> values, std::span<const float> weights) {
+  HOTROW_CHECK(!fixed_ && batch_size >= 0);
+  const std::int64_t bags = CheckedMul(num_features(), batch_size);
+  const auto num_values = static_cast<std::int64_t>(values.size());
+  if (static_cast<std::int64_t>(lengths.size()) != bags) {
+    Fail("{} lengths; {} features of {} samples need {}", lengths.size(), num_features(), batch_size, bags);
+  }
+  if (!weights.empty() && weights.size() != values.size()) {
+    Fail("{} weights for {} ids: each id needs one", weights.size(), values.size());
+  }
+  offsets_.resize(Index(num_features() * (batch_size + 1)));
+  std::int64_t start = 0;
+  const std::int32_t* length = lengths.data();
+  std::int64_t* offset = offsets_.data();
+  for (std::size_t f = 0; f < keys_.size(); ++f) {
+    starts_[f] = start;
+    std::int64_t total = 0;
+    for (std::int64_t sample = 0; sample < batch_size; ++sample, ++length) {
+      *offset++ = total;
+      if (*length < 0) Fail("feature '{}', sample {}: length {} is negative", keys_[f], sample, *length);
+      total += *length;
+      if (start + total > num_values) {
+        Fail("feature '{}', sample {}: its {} ids would end at {}, but there are only {} ids", keys_[f],
+             sample, *length, start + total, num_values);
+      }
+    }
+    *offset++ = total;
+    start += total;
+  }
+  starts_.back() = start;
+  if (start != num_values) {
+    Fail("lengths sum to {}, but there are {} ids: {} ids follow the last bag, feature '{}', sample {}",
+         start, num_values, num_values - start, keys_.empty() ? "" : keys_.back(), batch_size - 1);
+  }
+  batch_size_ = batch_size;
+  weighted_ = !weights.empty();
+  lengths_.assign(lengths.begin(), lengths.end());
+  values_.assign(values.begin(), values.end());
+  weights_.assign(weights.begin(), weights.end());
+}
+
+FeatureBags KeyedJaggedTensor::feature(std::int64_t f) const {
+  HOTROW_CHECK(f >= 0 && f < num_features());
+  const std::size_t start = Index(starts_[Index(f)]);
+  const std::size_t count = Index(starts_[Index(f + 1)]) - start;
+  FeatureBags bags;
+  bags.ids = std::span(values_).subspan(start, count);
+  if (weighted_) bags.weights = std::span(weights_).subspan(start, count);
+  if (fixed_) {
+    bags.fixed_size = fixed_sizes_[Index(f)];
+  } else {
+    bags.offsets = std::span(offsets_).subspan(Index(f * (batch_size_ + 1)), Index(batch_size_ + 1));
+  }
+  bags.samples = batch_size_;
+  return bags;
+}
+
+std::int64_t KeyedJaggedTensor::FeatureIndex(const std::string& key) const {
+  const auto found = std::find(keys_.begin(), keys_.end(), key);
+  if (found == keys_.end()) Fail("no feature '{}'; the features are {}", key, JoinNames(keys_));
+  return found - keys_.begin();
+}
+
+BadIds ParseBadIds(const std::string& text) {
+  if (text == "error") return BadIds::kError;
+  if (text == "skip") return BadIds::kSkip;
+  if (text == "wrap") return BadIds::kWrap;
+  Fail("bad ids: '{}' is none of error, skip, wrap", text);
+}
+
+std::int64_t CheckIds(KeyedJaggedTensor& batch, std::span<const std::int64_t> rows, BadIds mode,
+                      std::int64_t first_sample) {
+  HOTROW_CHECK(static_cast<std::int64_t>(rows.size()) == batch.num_features());
+  std::int64_t bad = 0;
+  for (std::int64_t f = 0; f < batch.num_features(); ++f) {
+    const FeatureBags bags = batch.feature(f);
+    const std::int64_t n = rows[Index(f)];
+    HOTROW_CHECK(n >= 0);
+    if (bags.ids.empty() || (n > 0 && AllInRange(bags.ids, n))) continue;
+    const std::span<std::int64_t> ids =
+        batch.mutable_values().subspan(Index(bags.ids.data() - batch.values().data()), bags.ids.size());
+    for (std::size_t i = 0; i < ids.size(); ++i) {
+      const std::int64_t id = ids[i];
+      if (id >= 0 && id < n) continue;
+      ++bad;
+      if (mode == BadIds::kError || (mode == BadIds::kWrap && n == 0)) {
+        FailOutOfRange(batch.keys()[Index(f)], first_sample + SampleOf(bags, static_cast<std::int64_t>(i)),
+                       id, n);
+      }
+      ids[i] = mode == BadIds::kSkip ? -1 : (id % n + n) % n;
+    }
+  }
+  return bad;
+}
+
+}  // namespace hotrow
