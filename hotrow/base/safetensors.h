@@ -1,5 +1,6 @@
 #pragma once
-// safetensors: the file format in which models are exchanged. 8 bytes of little-endian header length, a JSON header
+// safetensors: the file format in which models are exchanged. 8 bytes of little-endian header length, a JSON
+// header
 // {"name": {"dtype", "shape", "data_offsets"}, …, "__metadata__": {…}}, then the tensors' bytes.
 // https://huggingface.co/docs/safetensors (format, version of 2023)
 
@@ -23,8 +24,9 @@ struct TensorInfo {
   std::int64_t elements() const;
 };
 
-/// Reads tensors of a file, each when asked for: a file larger than memory is fine. Throws Error naming the file, and the tensor where
-/// there is one, for anything that does not agree with the format (bad lengths, overlapping or missing bytes, unknown types).
+/// Reads tensors of a file, each when asked for: a file larger than memory is fine. Throws Error naming the
+/// file, and the tensor where there is one, for anything that does not agree with the format (bad lengths,
+/// overlapping or missing bytes, unknown types).
 class SafetensorsReader {
  public:
   explicit SafetensorsReader(const std::string& path);
@@ -35,7 +37,8 @@ class SafetensorsReader {
   bool Has(const std::string& name) const { return tensors_.contains(name); }
   const TensorInfo& Info(const std::string& name) const;
 
-  /// Elements [first, first + count) of an F32 tensor into out. Throws Error when the tensor has another type or fewer elements.
+  /// Elements [first, first + count) of an F32 tensor into out. Throws Error when the tensor has another type
+  /// or fewer elements.
   void Read(const std::string& name, std::int64_t first, std::int64_t count, float* out);
   /// A whole tensor, its type checked.
   std::vector<float> ReadF32(const std::string& name);
@@ -55,15 +58,17 @@ class SafetensorsReader {
   std::map<std::string, std::string> metadata_;
 };
 
-/// Writes F32 tensors one after another, streamed: only the piece at hand is in memory. The file is written beside its final
-/// name and renamed by Finish, after fsync: a reader never sees half a file, and an interrupted write leaves the old one.
+/// Writes F32 tensors one after another, streamed: only the piece at hand is in memory. The file is written
+/// beside its final name and renamed by Finish, after fsync: a reader never sees half a file, and an
+/// interrupted write leaves the old one.
 class SafetensorsWriter {
  public:
   struct Tensor {
     std::string name;
     std::vector<std::int64_t> shape;
   };
-  /// The tensors, in the order in which their data will be appended.
+  /// The tensors, in the order in which their data will be appended. Throws Error when two have one name or
+  /// `path` cannot be written (a missing directory, something that is not a file).
   SafetensorsWriter(const std::string& path, std::vector<Tensor> tensors,
                     const std::map<std::string, std::string>& metadata);
   /// Removes the unfinished file.
@@ -71,14 +76,20 @@ class SafetensorsWriter {
   SafetensorsWriter(const SafetensorsWriter&) = delete;
   SafetensorsWriter& operator=(const SafetensorsWriter&) = delete;
 
-  /// The next `count` floats of the data, tensor after tensor.
+  /// The next `count` floats of the data, tensor after tensor; small pieces are gathered before they are
+  /// written. Throws Error when there are more of them than the tensors have, or the disk is full.
   void Append(const float* data, std::int64_t count);
-  /// Throws Error when fewer or more floats were appended than the tensors have, or the disk is full.
+  /// Throws Error when fewer floats were appended than the tensors have, or the disk is full. Nothing may be
+  /// appended after it.
   void Finish();
 
  private:
+  void Abandon();
+  void WriteOut(const char* data, std::size_t bytes);
+
   std::string path_;
   std::string temporary_;
+  std::string buffer_;
   std::int64_t expected_bytes_ = 0;
   std::int64_t written_bytes_ = 0;
   int fd_ = -1;

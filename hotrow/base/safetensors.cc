@@ -1,0 +1,334 @@
+#include "hotrow/base/safetensors.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <utility>
+
+#include "hotrow/base/error.h"
+#include "hotrow/base/size.h"
+
+namespace hotrow {
+namespace {
+
+static_assert(std::endian::native == std::endian::little, "tensors are copied to and from disk as they lie");
+
+constexpr const char* kMetadataKey = "__metadata__";
+constexpr std::int64_t kLengthBytes = 8;
+// The limit of the format's reference implementation: a longer header is a damaged length, not a model.
+constexpr std::int64_t kMaxHeaderBytes = 100'000'000;
+constexpr std::size_t kWriteBufferBytes = std::size_t{1} << 20;
+
+struct TypeName {
+  TensorType type;
+  const char* name;
+  std::int64_t bytes;
+};
+constexpr std::array<TypeName, 4> kTypes = {{{TensorType::kF32, "F32", 4},
+                                             {TensorType::kF64, "F64", 8},
+                                             {TensorType::kI32, "I32", 4},
+                                             {TensorType::kI64, "I64", 8}}};
+
+const TypeName& TypeOf(TensorType type) {
+  return *std::find_if(kTypes.begin(), kTypes.end(), [&](const TypeName& t) { return t.type == type; });
+}
+
+// Parses the header. A repeated key would silently win over the first, so keys are watched as they are read.
+nlohmann::json ParseHeader(const std::string& path, const std::string& text) {
+  std::vector<std::set<std::string>> keys;
+  const auto watch = [&](int depth, nlohmann::json::parse_event_t event, nlohmann::json& parsed) {
+    using Event = nlohmann::json::parse_event_t;
+    if (depth > 3) Fail("{}: header: nested deeper than the format allows", path);
+    if (event == Event::object_start) keys.emplace_back();
+    if (event == Event::object_end) keys.pop_back();
+    if (event == Event::key && !keys.back().insert(parsed.get<std::string>()).second) {
+      Fail("{}: header: '{}' occurs twice", path, parsed.get<std::string>());
+    }
+    return true;
+  };
+  try {
+    nlohmann::json header = nlohmann::json::parse(text, watch);
+    if (!header.is_object()) Fail("{}: header: a JSON object was expected", path);
+    return header;
+  } catch (const nlohmann::json::exception& e) {
+    Fail("{}: header is not valid JSON: {}", path, e.what());
+  }
+}
+
+std::int64_t Size(const std::string& path, const std::string& tensor, const nlohmann::json& value) {
+  if (!value.is_number_unsigned() ||
+      value.get<std::uint64_t>() > std::uint64_t{std::numeric_limits<std::int64_t>::max()}) {
+    Fail("{}: tensor '{}': {} is not a size", path, tensor, value.dump());
+  }
+  return value.get<std::int64_t>();
+}
+
+const nlohmann::json& Field(const std::string& path, const std::string& tensor, const nlohmann::json& entry,
+                            const char* field, bool (nlohmann::json::*is_type)() const noexcept) {
+  const auto found = entry.find(field);
+  if (found == entry.end() || !((*found).*is_type)()) {
+    Fail("{}: tensor '{}': '{}' is missing or of the wrong kind", path, tensor, field);
+  }
+  return *found;
+}
+
+TensorInfo ParseTensor(const std::string& path, const std::string& name, const nlohmann::json& entry) {
+  if (!entry.is_object()) Fail("{}: tensor '{}': an object was expected", path, name);
+  TensorInfo info;
+  info.name = name;
+  const auto dtype =
+      Field(path, name, entry, "dtype", &nlohmann::json::is_string).get_ref<const std::string&>();
+  const auto type =
+      std::find_if(kTypes.begin(), kTypes.end(), [&](const auto& t) { return dtype == t.name; });
+  if (type == kTypes.end())
+    Fail("{}: tensor '{}': type '{}' is not one of F32, F64, I32, I64", path, name, dtype);
+  info.type = type->type;
+  std::int64_t bytes = type->bytes;
+  for (const auto& dimension : Field(path, name, entry, "shape", &nlohmann::json::is_array)) {
+    info.shape.push_back(Size(path, name, dimension));
+    if (__builtin_mul_overflow(bytes, info.shape.back(), &bytes)) {
+      Fail("{}: tensor '{}': its shape does not fit in 64 bits", path, name);
+    }
+  }
+  const auto& offsets = Field(path, name, entry, "data_offsets", &nlohmann::json::is_array);
+  if (offsets.size() != 2)
+    Fail("{}: tensor '{}': data_offsets has {} numbers, not 2", path, name, offsets.size());
+  info.begin = Size(path, name, offsets[0]);
+  info.end = Size(path, name, offsets[1]);
+  if (info.begin > info.end || info.end - info.begin != bytes) {
+    Fail("{}: tensor '{}': data_offsets [{}, {}] do not span the {} bytes of its shape and type", path, name,
+         info.begin, info.end, bytes);
+  }
+  return info;
+}
+
+// Tensors lie one after another and fill the data: no byte belongs to two of them, or to none.
+void CheckLayout(const std::string& path, const std::map<std::string, TensorInfo>& tensors,
+                 std::int64_t data_bytes) {
+  std::vector<const TensorInfo*> order;
+  for (const auto& [name, info] : tensors) order.push_back(&info);
+  std::sort(order.begin(), order.end(), [](const TensorInfo* a, const TensorInfo* b) {
+    return std::pair(a->begin, a->end) < std::pair(b->begin, b->end);
+  });
+  std::int64_t end = 0;
+  for (const TensorInfo* info : order) {
+    if (info->begin != end) {
+      Fail("{}: tensor '{}' begins at byte {} of the data, but the tensor before it ends at {}", path,
+           info->name, info->begin, end);
+    }
+    end = info->end;
+  }
+  if (end != data_bytes)
+    Fail("{}: the tensors take {} bytes of data, the file has {}", path, end, data_bytes);
+}
+
+}  // namespace
+
+std::int64_t TensorInfo::elements() const {
+  std::int64_t product = 1;
+  for (const std::int64_t dimension : shape) product = CheckedMul(product, dimension);
+  return product;
+}
+
+SafetensorsReader::SafetensorsReader(const std::string& path) : path_(path) {
+  std::error_code error;
+  if (!std::filesystem::exists(path, error)) Fail("{}: no such file", path);
+  if (!std::filesystem::is_regular_file(path, error)) Fail("{}: not a file", path);
+  file_.open(path, std::ios::binary);
+  if (!file_) Fail("{}: cannot open: {}", path, std::strerror(errno));
+  const auto file_bytes = static_cast<std::int64_t>(std::filesystem::file_size(path, error));
+  if (error) Fail("{}: cannot read its size: {}", path, error.message());
+  std::uint64_t length = 0;
+  if (file_bytes < kLengthBytes ||
+      !file_.read(reinterpret_cast<char*>(&length), static_cast<std::streamsize>(kLengthBytes))) {
+    Fail("{}: {} bytes are too few for a safetensors file", path, file_bytes);
+  }
+  const std::int64_t limit = std::min(kMaxHeaderBytes, file_bytes - kLengthBytes);
+  if (length > static_cast<std::uint64_t>(limit)) {
+    Fail("{}: not a safetensors file: a header of {} bytes, at most {} are possible", path, length, limit);
+  }
+  std::string text(static_cast<std::size_t>(length), '\0');
+  if (!file_.read(text.data(), static_cast<std::streamsize>(length)))
+    Fail("{}: cannot read the header", path);
+  data_start_ = kLengthBytes + static_cast<std::int64_t>(length);
+
+  const nlohmann::json header = ParseHeader(path, text);
+  for (const auto& [name, entry] : header.items()) {
+    if (name != kMetadataKey) {
+      tensors_.emplace(name, ParseTensor(path, name, entry));
+      continue;
+    }
+    if (!entry.is_object()) Fail("{}: {} is not an object", path, kMetadataKey);
+    for (const auto& [key, value] : entry.items()) {
+      if (!value.is_string()) Fail("{}: {}: the value of '{}' is not a string", path, kMetadataKey, key);
+      metadata_.emplace(key, value.get<std::string>());
+    }
+  }
+  CheckLayout(path, tensors_, file_bytes - data_start_);
+}
+
+const TensorInfo& SafetensorsReader::Info(const std::string& name) const {
+  const auto found = tensors_.find(name);
+  if (found == tensors_.end()) Fail("{}: there is no tensor '{}'", path_, name);
+  return found->second;
+}
+
+void SafetensorsReader::ReadBytes(const TensorInfo& info, std::int64_t offset, std::int64_t bytes,
+                                  void* out) {
+  if (bytes == 0) return;
+  file_.clear();
+  file_.seekg(static_cast<std::streamoff>(data_start_ + info.begin + offset));
+  if (!file_.read(static_cast<char*>(out), static_cast<std::streamsize>(bytes))) {
+    Fail("{}: tensor '{}': cannot read {} bytes: the file was changed or the disk failed", path_, info.name,
+         bytes);
+  }
+}
+
+void SafetensorsReader::Read(const std::string& name, std::int64_t first, std::int64_t count, float* out) {
+  const TensorInfo& info = Info(name);
+  if (info.type != TensorType::kF32) {
+    Fail("{}: tensor '{}' is {}, F32 was expected", path_, name, TypeOf(info.type).name);
+  }
+  if (first < 0 || count < 0 || first > info.elements() - count) {
+    Fail("{}: tensor '{}' has {} elements; {} from {} on were asked for", path_, name, info.elements(), count,
+         first);
+  }
+  constexpr auto kBytes = static_cast<std::int64_t>(sizeof(float));
+  ReadBytes(info, first * kBytes, count * kBytes, out);
+}
+
+template <typename T>
+std::vector<T> SafetensorsReader::ReadAll(const std::string& name, TensorType type) {
+  const TensorInfo& info = Info(name);
+  if (info.type != type) {
+    Fail("{}: tensor '{}' is {}, {} was expected", path_, name, TypeOf(info.type).name, TypeOf(type).name);
+  }
+  std::vector<T> values(static_cast<std::size_t>(info.elements()));
+  ReadBytes(info, 0, info.end - info.begin, values.data());
+  return values;
+}
+
+std::vector<float> SafetensorsReader::ReadF32(const std::string& name) {
+  return ReadAll<float>(name, TensorType::kF32);
+}
+std::vector<double> SafetensorsReader::ReadF64(const std::string& name) {
+  return ReadAll<double>(name, TensorType::kF64);
+}
+std::vector<std::int32_t> SafetensorsReader::ReadI32(const std::string& name) {
+  return ReadAll<std::int32_t>(name, TensorType::kI32);
+}
+std::vector<std::int64_t> SafetensorsReader::ReadI64(const std::string& name) {
+  return ReadAll<std::int64_t>(name, TensorType::kI64);
+}
+
+SafetensorsWriter::SafetensorsWriter(const std::string& path, std::vector<Tensor> tensors,
+                                     const std::map<std::string, std::string>& metadata)
+    : path_(path), temporary_(fmt::format("{}.{}.partial", path, getpid())) {
+  std::error_code error;
+  // A device or a pipe would be replaced by the rename.
+  if (std::filesystem::exists(path, error) && !std::filesystem::is_regular_file(path, error)) {
+    Fail("{}: exists and is not a file", path);
+  }
+  nlohmann::ordered_json header = nlohmann::ordered_json::object();
+  if (!metadata.empty()) header[kMetadataKey] = metadata;
+  for (const Tensor& tensor : tensors) {
+    if (tensor.name == kMetadataKey || header.contains(tensor.name)) {
+      Fail("{}: tensor '{}': its name is taken", path, tensor.name);
+    }
+    std::int64_t bytes = sizeof(float);
+    for (const std::int64_t dimension : tensor.shape) {
+      if (dimension < 0) Fail("{}: tensor '{}': {} is not a size", path, tensor.name, dimension);
+      bytes = CheckedMul(bytes, dimension);
+    }
+    const std::int64_t end = CheckedAdd(expected_bytes_, bytes);
+    header[tensor.name] = {
+        {"dtype", "F32"}, {"shape", tensor.shape}, {"data_offsets", {expected_bytes_, end}}};
+    expected_bytes_ = end;
+  }
+  std::string text;
+  try {
+    text = header.dump();
+  } catch (const nlohmann::json::exception&) {
+    Fail("{}: a tensor's name or the metadata is not valid UTF-8", path);
+  }
+  // Spaces up to a multiple of 8, so that the data is aligned for readers that map the file.
+  text.resize(static_cast<std::size_t>(RoundUp(static_cast<std::int64_t>(text.size()), kLengthBytes)), ' ');
+
+  fd_ = open(temporary_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+  if (fd_ < 0) Fail("{}: cannot write: {}", path, std::strerror(errno));
+  const std::uint64_t length = text.size();
+  buffer_.reserve(kWriteBufferBytes);
+  buffer_.append(reinterpret_cast<const char*>(&length), sizeof(length));
+  buffer_ += text;
+}
+
+SafetensorsWriter::~SafetensorsWriter() { Abandon(); }
+
+void SafetensorsWriter::Abandon() {
+  if (fd_ < 0) return;
+  close(fd_);
+  fd_ = -1;
+  unlink(temporary_.c_str());
+}
+
+void SafetensorsWriter::WriteOut(const char* data, std::size_t bytes) {
+  while (bytes > 0) {
+    const ssize_t n = write(fd_, data, bytes);
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) Fail("{}: cannot write: {}", path_, std::strerror(errno));
+    data += n;
+    bytes -= static_cast<std::size_t>(n);
+  }
+}
+
+void SafetensorsWriter::Append(const float* data, std::int64_t count) {
+  HOTROW_CHECK(fd_ >= 0 && count >= 0);
+  const std::int64_t bytes = CheckedMul(count, static_cast<std::int64_t>(sizeof(float)));
+  if (bytes > expected_bytes_ - written_bytes_) {
+    Fail("{}: {} bytes of data were announced, more were appended", path_, expected_bytes_);
+  }
+  const auto size = static_cast<std::size_t>(bytes);
+  if (buffer_.size() + size > kWriteBufferBytes) {
+    WriteOut(buffer_.data(), buffer_.size());
+    buffer_.clear();
+  }
+  if (size > kWriteBufferBytes) {
+    WriteOut(reinterpret_cast<const char*>(data), size);
+  } else {
+    buffer_.append(reinterpret_cast<const char*>(data), size);
+  }
+  written_bytes_ += bytes;
+}
+
+void SafetensorsWriter::Finish() {
+  HOTROW_CHECK(fd_ >= 0);
+  if (written_bytes_ != expected_bytes_) {
+    Fail("{}: {} bytes of data were announced, {} were appended", path_, expected_bytes_, written_bytes_);
+  }
+  WriteOut(buffer_.data(), buffer_.size());
+  if (fsync(fd_) != 0) Fail("{}: cannot write: {}", path_, std::strerror(errno));
+  if (rename(temporary_.c_str(), path_.c_str()) != 0) {
+    Fail("{}: cannot rename {} to it: {}", path_, temporary_, std::strerror(errno));
+  }
+  close(fd_);
+  fd_ = -1;
+  // The rename lasts once the directory is on disk. Some file systems cannot sync a directory: no harm done.
+  const std::string parent = std::filesystem::path(path_).parent_path().string();
+  const int directory = open(parent.empty() ? "." : parent.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (directory >= 0) {
+    fsync(directory);
+    close(directory);
+  }
+}
+
+}  // namespace hotrow
