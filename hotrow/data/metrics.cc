@@ -1,0 +1,138 @@
+#include "hotrow/data/metrics.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <limits>
+#include <utility>
+#include <vector>
+
+#include "hotrow/base/error.h"
+
+namespace hotrow {
+namespace {
+
+constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+
+template <typename T>
+void CheckScores(std::span<const T> scores, std::span<const float> labels) {
+  HOTROW_CHECK(scores.size() == labels.size());
+  for (std::size_t i = 0; i < scores.size(); ++i) {
+    if (std::isnan(scores[i])) Fail("the score of sample {} is not a number: the model has diverged", i);
+  }
+}
+
+// A float's bits, reordered so that unsigned comparison is the float's; +0 and -0 are one score.
+std::uint32_t OrderedBits(float score) {
+  const auto bits = std::bit_cast<std::uint32_t>(score + 0.0F);
+  return (bits >> 31) != 0 ? ~bits : bits | 0x80000000U;
+}
+
+// Counts over groups of equal scores, fed in ascending order of the score.
+class PairCounter {
+ public:
+  void Add(std::uint64_t positives, std::uint64_t negatives) {
+    twice_ += static_cast<unsigned __int128>(positives) * (2 * negatives_ + negatives);
+    positives_ += positives;
+    negatives_ += negatives;
+  }
+  double Auc() const {
+    if (positives_ == 0 || negatives_ == 0) return kNan;
+    const unsigned __int128 pairs = static_cast<unsigned __int128>(positives_) * negatives_;
+    return static_cast<double>(twice_) / (2.0 * static_cast<double>(pairs));
+  }
+
+ private:
+  unsigned __int128 twice_ = 0;  // twice the pairs in order, ties counted once
+  std::uint64_t positives_ = 0;
+  std::uint64_t negatives_ = 0;
+};
+
+template <typename T>
+double MeanLoss(std::span<const T> logits, std::span<const float> labels) {
+  CheckScores(logits, labels);
+  double sum = 0.0;
+  for (std::size_t i = 0; i < logits.size(); ++i) {
+    const double z = logits[i];
+    sum += std::max(z, 0.0) - z * labels[i] + std::log1p(std::exp(-std::abs(z)));
+  }
+  return logits.empty() ? kNan : sum / static_cast<double>(logits.size());
+}
+
+}  // namespace
+
+double RocAuc(std::span<const float> scores, std::span<const float> labels) {
+  CheckScores(scores, labels);
+  std::vector<std::uint64_t> keys(scores.size());  // score above, label in the lowest bit
+  for (std::size_t i = 0; i < scores.size(); ++i) {
+    keys[i] = (static_cast<std::uint64_t>(OrderedBits(scores[i])) << 1) | (labels[i] > 0.5F ? 1U : 0U);
+  }
+  std::sort(keys.begin(), keys.end());
+  PairCounter pairs;
+  for (std::size_t begin = 0; begin < keys.size();) {
+    std::size_t end = begin;
+    std::uint64_t positives = 0;
+    for (; end < keys.size() && (keys[end] >> 1) == (keys[begin] >> 1); ++end) positives += keys[end] & 1;
+    pairs.Add(positives, end - begin - positives);
+    begin = end;
+  }
+  return pairs.Auc();
+}
+
+double RocAuc(std::span<const double> scores, std::span<const float> labels) {
+  CheckScores(scores, labels);
+  std::vector<std::pair<double, bool>> order(scores.size());
+  for (std::size_t i = 0; i < scores.size(); ++i) order[i] = {scores[i], labels[i] > 0.5F};
+  std::sort(order.begin(), order.end());
+  PairCounter pairs;
+  for (std::size_t begin = 0; begin < order.size();) {
+    std::size_t end = begin;
+    std::uint64_t positives = 0;
+    for (; end < order.size() && order[end].first == order[begin].first; ++end) {
+      positives += order[end].second ? 1 : 0;
+    }
+    pairs.Add(positives, end - begin - positives);
+    begin = end;
+  }
+  return pairs.Auc();
+}
+
+double ExpectedAuc(std::span<const double> probabilities) {
+  std::vector<double> order(probabilities.begin(), probabilities.end());
+  std::sort(order.begin(), order.end());
+  double positives = 0.0;
+  double negatives = 0.0;
+  double in_order = 0.0;
+  for (std::size_t begin = 0; begin < order.size();) {
+    std::size_t end = begin;
+    while (end < order.size() && order[end] == order[begin]) ++end;
+    const double p = order[begin] * static_cast<double>(end - begin);
+    const double n = (1.0 - order[begin]) * static_cast<double>(end - begin);
+    in_order += p * (negatives + 0.5 * n);
+    positives += p;
+    negatives += n;
+    begin = end;
+  }
+  return positives > 0.0 && negatives > 0.0 ? in_order / (positives * negatives) : kNan;
+}
+
+double LogLoss(std::span<const float> logits, std::span<const float> labels) {
+  return MeanLoss(logits, labels);
+}
+double LogLoss(std::span<const double> logits, std::span<const float> labels) {
+  return MeanLoss(logits, labels);
+}
+
+double LabelRate(std::span<const float> labels) {
+  double ones = 0.0;
+  for (const float label : labels) ones += label;
+  return labels.empty() ? kNan : ones / static_cast<double>(labels.size());
+}
+
+double NormalizedEntropy(double log_loss, double label_rate) {
+  if (!(label_rate > 0.0 && label_rate < 1.0)) return kNan;
+  const double entropy = -label_rate * std::log(label_rate) - (1.0 - label_rate) * std::log1p(-label_rate);
+  return log_loss / entropy;
+}
+
+}  // namespace hotrow
