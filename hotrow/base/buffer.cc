@@ -2,6 +2,7 @@
 
 #include <sys/mman.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 
@@ -35,14 +36,17 @@ void* Map(std::int64_t bytes, int protection, int flags) {
   return data;
 }
 
-std::int64_t PageRounded(std::int64_t bytes) { return RoundUp(bytes, bytes >= kHugePage ? kHugePage : 4096); }
+// Sizes whose rounding would overflow are cut to one that does not: no machine maps either, and Map says so.
+std::int64_t Rounded(std::int64_t bytes, std::int64_t page) {
+  return RoundUp(std::min(bytes, std::int64_t{1} << 62), page);
+}
 
 }  // namespace
 
 MappedMemory::MappedMemory(std::int64_t bytes) {
   HOTROW_CHECK(bytes >= 0);
   if (bytes == 0) return;
-  bytes_ = PageRounded(bytes);
+  bytes_ = Rounded(bytes, bytes >= kHugePage ? kHugePage : 4096);
   data_ = Map(bytes_, PROT_READ | PROT_WRITE, 0);
 }
 
@@ -50,7 +54,7 @@ MappedMemory MappedMemory::Reserve(std::int64_t bytes) {
   HOTROW_CHECK(bytes >= 0);
   MappedMemory memory;
   if (bytes == 0) return memory;
-  memory.bytes_ = RoundUp(bytes, kHugePage);
+  memory.bytes_ = Rounded(bytes, kHugePage);
   memory.data_ = Map(memory.bytes_, PROT_NONE, MAP_NORESERVE);
   return memory;
 }

@@ -29,8 +29,8 @@ class MappedMemory {
     return *this;
   }
 
-  /// Makes [begin, end) of a reserved mapping readable and writable (zeros). Both are rounded outwards to 2
-  /// MiB.
+  /// Makes [begin, end) of a reserved mapping readable and writable (zeros). Both are rounded outwards to
+  /// 2 MiB.
   void Commit(std::int64_t begin, std::int64_t end);
 
   void* data() const { return data_; }
@@ -55,6 +55,7 @@ class Buffer {
   /// Sets the size; when it exceeds what was ever held, allocates anew and the contents become zeros, else
   /// they stay.
   void EnsureSize(std::int64_t size) {
+    HOTROW_CHECK(size >= 0);
     const std::int64_t bytes = CheckedMul(size, static_cast<std::int64_t>(sizeof(T)));
     if (bytes > memory_.bytes()) memory_ = MappedMemory(bytes);
     size_ = size;

@@ -1,1 +1,118 @@
+#include "hotrow/base/size.h"
+
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include <algorithm>
+#include <limits>
+#include <random>
+
+namespace hotrow {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::ThrowsMessage;
+
+constexpr std::int64_t kMax = std::numeric_limits<std::int64_t>::max();
+constexpr std::int64_t kMin = std::numeric_limits<std::int64_t>::min();
+
+TEST(CheckedMul, IsExactUpToTheLimit) {
+  EXPECT_EQ(CheckedMul(0, kMax), 0);
+  EXPECT_EQ(CheckedMul(1, kMax), kMax);
+  EXPECT_EQ(CheckedMul(40'000'000, 512), 20'480'000'000);
+  EXPECT_EQ(CheckedMul(std::int64_t{1} << 31, std::int64_t{1} << 31), std::int64_t{1} << 62);
+  EXPECT_EQ(CheckedMul(-3, 7), -21);
+}
+
+TEST(CheckedMul, RefusesWhatDoesNotFitAndNamesBothFactors) {
+  EXPECT_THAT([] { CheckedMul(kMax, 2); },
+              ThrowsMessage<Error>(AllOf(HasSubstr("overflow"), HasSubstr("9223372036854775807 x 2"))));
+  EXPECT_THROW(CheckedMul(std::int64_t{1} << 32, std::int64_t{1} << 31), Error);
+  EXPECT_THROW(CheckedMul(kMin, -1), Error);
+}
+
+TEST(CheckedAdd, IsExactUpToTheLimit) {
+  EXPECT_EQ(CheckedAdd(kMax - 1, 1), kMax);
+  EXPECT_EQ(CheckedAdd(kMin, kMax), -1);
+}
+
+TEST(CheckedAdd, RefusesWhatDoesNotFitAndNamesBothTerms) {
+  EXPECT_THAT([] { CheckedAdd(kMax, 1); },
+              ThrowsMessage<Error>(AllOf(HasSubstr("overflow"), HasSubstr("9223372036854775807 + 1"))));
+  EXPECT_THROW(CheckedAdd(kMin, -1), Error);
+}
+
+TEST(CeilDiv, IsTheSmallestCountThatCovers) {
+  for (std::int64_t b : {1, 2, 3, 7, 16, 100}) {
+    for (std::int64_t a = 0; a <= 300; ++a) {
+      const std::int64_t q = CeilDiv(a, b);
+      EXPECT_GE(q * b, a) << a << " / " << b;
+      EXPECT_LT((q - 1) * b, a) << a << " / " << b;
+    }
+  }
+  EXPECT_EQ(CeilDiv(kMax, kMax), 1);
+  EXPECT_EQ(CeilDiv(kMax, 1), kMax);  // a + b - 1 would have overflowed
+}
+
+TEST(RoundUp, IsTheNextMultiple) {
+  EXPECT_EQ(RoundUp(0, 64), 0);
+  EXPECT_EQ(RoundUp(1, 64), 64);
+  EXPECT_EQ(RoundUp(64, 64), 64);
+  EXPECT_EQ(RoundUp(65, 64), 128);
+}
+
+// Whatever is cut, the parts follow one another without gap or overlap, cover everything, differ by at most
+// one in size, and the larger ones come first.
+void ExpectEvenCut(std::int64_t total, std::int64_t parts) {
+  std::int64_t expected_begin = 0;
+  std::int64_t previous_size = kMax;
+  std::int64_t smallest = kMax;
+  std::int64_t largest = 0;
+  for (std::int64_t i = 0; i < parts; ++i) {
+    const Slice slice = EvenSlice(total, parts, i);
+    ASSERT_EQ(slice.begin, expected_begin) << total << " in " << parts << ", part " << i;
+    ASSERT_LE(slice.size(), previous_size) << total << " in " << parts << ", part " << i;
+    smallest = std::min(smallest, slice.size());
+    largest = std::max(largest, slice.size());
+    previous_size = slice.size();
+    expected_begin = slice.end;
+  }
+  EXPECT_EQ(expected_begin, total);
+  EXPECT_LE(largest - smallest, 1) << total << " in " << parts;
+}
+
+TEST(EvenSlice, CutsEvenly) {
+  for (std::int64_t total = 0; total <= 40; ++total) {
+    for (std::int64_t parts = 1; parts <= 17; ++parts) ExpectEvenCut(total, parts);
+  }
+  std::mt19937_64 random(1);
+  for (int trial = 0; trial < 100; ++trial) {
+    const auto total = static_cast<std::int64_t>(random() % 1'000'000'000'000);
+    const auto parts = static_cast<std::int64_t>(1 + random() % 300);
+    ExpectEvenCut(total, parts);
+  }
+  ExpectEvenCut(kMax, 8);
+}
+
+TEST(EvenSlice, FewerItemsThanPartsLeavesTheLastPartsEmpty) {
+  EXPECT_EQ(EvenSlice(3, 8, 2).size(), 1);
+  EXPECT_EQ(EvenSlice(3, 8, 3).size(), 0);
+  EXPECT_EQ(EvenSlice(3, 8, 7).size(), 0);
+}
+
+// A rank owns units / ranks whole units: its slice of the batch is the units' slices put together only if
+// both cuts are made the same way at every level that divides.
+TEST(EvenSlice, UnitsOfAnEvenBatchNestInRanks) {
+  constexpr std::int64_t kBatch = 4096;
+  for (std::int64_t ranks : {1, 2, 4, 8}) {
+    for (std::int64_t rank = 0; rank < ranks; ++rank) {
+      const std::int64_t units = 8 / ranks;
+      EXPECT_EQ(EvenSlice(kBatch, 8, rank * units).begin, EvenSlice(kBatch, ranks, rank).begin);
+      EXPECT_EQ(EvenSlice(kBatch, 8, (rank + 1) * units - 1).end, EvenSlice(kBatch, ranks, rank).end);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace hotrow

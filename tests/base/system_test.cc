@@ -1,0 +1,38 @@
+#include "hotrow/base/system.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+
+#include "hotrow/base/buffer.h"
+
+namespace hotrow {
+namespace {
+
+TEST(System, MemoryFiguresAgreeWithOneAnother) {
+  EXPECT_GT(AvailableMemory(), 0);
+  EXPECT_LE(AvailableMemory(), TotalMemory());
+  EXPECT_GT(ResidentBytes(), 0);
+  EXPECT_LE(ResidentBytes(), TotalMemory());
+}
+
+TEST(System, ResidentMemoryFollowsWhatIsTouched) {
+  constexpr std::int64_t kBytes = std::int64_t{64} << 20;
+  const std::int64_t before = ResidentBytes();
+  {
+    Buffer<char> buffer(kBytes);
+    for (std::int64_t i = 0; i < kBytes; i += 4096) buffer[i] = 1;
+    EXPECT_GT(ResidentBytes() - before, kBytes / 2);
+    EXPECT_GE(PeakResidentBytes(), kBytes);
+  }
+  EXPECT_LT(ResidentBytes() - before, kBytes / 2);
+  EXPECT_GE(PeakResidentBytes(), kBytes) << "the peak stays";
+}
+
+TEST(System, KnowsItsCores) {
+  EXPECT_GE(AvailableCores(), 1);
+  EXPECT_FALSE(CpuName().empty());
+}
+
+}  // namespace
+}  // namespace hotrow
