@@ -8,8 +8,6 @@
 #include <vector>
 
 #include "hotrow/base/buffer.h"
-#include "hotrow/base/thread_pool.h"
-#include "hotrow/optim/optimizer_config.h"
 
 namespace hotrow {
 
@@ -52,6 +50,10 @@ class Parameters {
   /// Copies a parameter out of `flat` (weights, a gradient or state) in TorchRec's shape and order, or in.
   void Export(std::int64_t index, const float* flat, std::span<float> out) const;
   void Import(std::int64_t index, std::span<const float> in, float* flat) const;
+
+  /// Makes the elements of `flat` that belong to no parameter (padding rows, the gaps between parameters)
+  /// zero.
+  void ZeroPadding(float* flat) const;
 
   /// Sum modulo 2^64 of XXH3 over (name, bytes in TorchRec's order) of every parameter of `flat`.
   std::uint64_t Hash(const float* flat) const;
