@@ -1,0 +1,142 @@
+#include "hotrow/embed/table.h"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "hotrow/base/error.h"
+#include "hotrow/base/size.h"
+#include "hotrow/base/system.h"
+
+namespace hotrow {
+namespace {
+
+constexpr std::int64_t kFloat = sizeof(float);
+constexpr double kAutoEagerShare = 0.85;
+
+TableShard Completed(const EmbeddingTableConfig& config, TableShard shard) {
+  if (shard.rows == 0) shard.rows = config.num_embeddings - shard.first_row;
+  if (shard.columns == 0) shard.columns = config.embedding_dim - shard.first_column;
+  HOTROW_CHECK(shard.first_row >= 0 && shard.rows >= 1 &&
+               shard.first_row + shard.rows <= config.num_embeddings);
+  HOTROW_CHECK(shard.first_column >= 0 && shard.first_column % 4 == 0 && shard.columns >= 1 &&
+               shard.first_column + shard.columns <= config.embedding_dim);
+  return shard;
+}
+
+void CopyFloats(float* to, const float* from, std::int64_t count) {
+  std::memcpy(to, from, static_cast<std::size_t>(count) * sizeof(float));
+}
+
+}  // namespace
+
+EmbeddingTable::EmbeddingTable(EmbeddingTableConfig config, const TableShard& shard, OptimizerKind optimizer,
+                               StorageKind storage, std::int64_t table_index, std::uint64_t seed,
+                               ThreadPool& pool)
+    : config_(std::move(config)),
+      shard_(Completed(config_, shard)),
+      optimizer_(optimizer),
+      state_width_(StateWidth(optimizer, shard_.columns)),
+      storage_(config_.name, storage, shard_.rows, RowStride(shard_.columns, state_width_)),
+      view_(storage_.view()),
+      initial_(seed, table_index, InitBound(config_)) {
+  if (storage == StorageKind::kLazy) return;
+  // 2 MiB of rows a task: a huge page is then faulted in by one thread. State starts as the mapping's zeros.
+  const std::int64_t rows_a_task =
+      std::max<std::int64_t>(1, (std::int64_t{2} << 20) / (view_.stride * kFloat));
+  pool.Run(CeilDiv(rows(), rows_a_task), [&](std::int64_t task, int) {
+    const std::int64_t first = task * rows_a_task;
+    initial_.Fill(shard_.first_row + first, std::min(rows_a_task, rows() - first), shard_.first_column, dim(),
+                  view_.rows + first * view_.stride, view_.stride);
+  });
+}
+
+void EmbeddingTable::CheckRange(std::int64_t first_row, std::int64_t count) const {
+  HOTROW_CHECK(first_row >= 0 && count >= 0 && first_row <= rows() - count);
+}
+
+void EmbeddingTable::ReadRows(std::int64_t first_row, std::int64_t count, float* out) const {
+  CheckRange(first_row, count);
+  for (std::int64_t i = 0; i < count; ++i) {
+    if (const float* row = view_.Find(first_row + i); row != nullptr) {
+      CopyFloats(out + i * dim(), row, dim());
+    } else {
+      InitialRow(first_row + i, out + i * dim());
+    }
+  }
+}
+
+void EmbeddingTable::ReadState(std::int64_t first_row, std::int64_t count, float* out) const {
+  CheckRange(first_row, count);
+  for (std::int64_t i = 0; i < count; ++i) {
+    float* state = out + i * state_width_;
+    if (const float* row = view_.Find(first_row + i); row != nullptr) {
+      CopyFloats(state, row + dim(), state_width_);
+    } else {
+      std::fill_n(state, state_width_, 0.0F);
+    }
+  }
+}
+
+float* EmbeddingTable::Resident(std::int64_t row) {
+  if (float* found = view_.Find(row); found != nullptr) return found;
+  MakeResident({&row, 1});
+  return view_.Find(row);
+}
+
+void EmbeddingTable::WriteRows(std::int64_t first_row, std::int64_t count, const float* in) {
+  CheckRange(first_row, count);
+  for (std::int64_t i = 0; i < count; ++i) CopyFloats(Resident(first_row + i), in + i * dim(), dim());
+}
+
+void EmbeddingTable::WriteState(std::int64_t first_row, std::int64_t count, const float* in) {
+  CheckRange(first_row, count);
+  for (std::int64_t i = 0; i < count; ++i) {
+    CopyFloats(Resident(first_row + i) + dim(), in + i * state_width_, state_width_);
+  }
+}
+
+void EmbeddingTable::MakeResident(std::span<const std::int64_t> rows) {
+  if (storage_.kind() == StorageKind::kEager) return;
+  const auto absent =
+      std::count_if(rows.begin(), rows.end(), [&](std::int64_t row) { return view_.Find(row) == nullptr; });
+  if (absent == 0) return;
+  std::uint32_t slot = storage_.Claim(absent);
+  for (const std::int64_t row : rows) {
+    if (view_.Find(row) != nullptr) continue;
+    InitialRow(row, view_.rows + static_cast<std::int64_t>(slot) * view_.stride);
+    storage_.Bind(row, slot++);
+  }
+}
+
+std::int64_t EmbeddingTable::LogicalBytes() const { return rows() * (dim() + state_width_) * kFloat; }
+
+std::int64_t RowStride(std::int64_t dim, std::int64_t state_width) {
+  const std::int64_t used = CheckedAdd(dim, state_width);
+  for (const std::int64_t unit : {16, 4}) {
+    const std::int64_t padded = RoundUp(used, unit);
+    if ((padded - used) * 16 <= used) return padded;
+  }
+  return used;
+}
+
+std::int64_t EagerBytes(const std::vector<EmbeddingTableConfig>& tables, OptimizerKind optimizer) {
+  std::int64_t bytes = 0;
+  for (const EmbeddingTableConfig& table : tables) {
+    const std::int64_t stride = RowStride(table.embedding_dim, StateWidth(optimizer, table.embedding_dim));
+    bytes = CheckedAdd(bytes, CheckedMul(CheckedMul(table.num_embeddings, stride), kFloat));
+  }
+  return bytes;
+}
+
+StorageKind ParseTableStorage(const std::string& text, std::int64_t eager_bytes) {
+  if (text == "eager") return StorageKind::kEager;
+  if (text == "lazy") return StorageKind::kLazy;
+  if (text != "auto") Fail("unknown table storage '{}', must be one of: auto, eager, lazy", text);
+  const double room = kAutoEagerShare * static_cast<double>(AvailableMemory());
+  return static_cast<double>(eager_bytes) <= room ? StorageKind::kEager : StorageKind::kLazy;
+}
+
+std::string ToString(StorageKind kind) { return kind == StorageKind::kEager ? "eager" : "lazy"; }
+
+}  // namespace hotrow

@@ -1,0 +1,142 @@
+#include "hotrow/embed/table.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <vector>
+
+#include "hotrow/base/error.h"
+#include "hotrow/base/system.h"
+
+namespace hotrow {
+namespace {
+
+using testing::HasSubstr;
+using testing::ThrowsMessage;
+
+EmbeddingTableConfig Config(std::int64_t rows, std::int64_t dim) {
+  return {"t", rows, dim, PoolingType::kSum, {"f"}};
+}
+
+std::vector<float> AllRows(const EmbeddingTable& table) {
+  std::vector<float> out(static_cast<std::size_t>(table.rows() * table.dim()));
+  table.ReadRows(0, table.rows(), out.data());
+  return out;
+}
+
+TEST(EmbeddingTable, EagerAndLazyStartAlikeForAnyThreads) {
+  ThreadPool one(1);
+  ThreadPool three(3);
+  for (const std::int64_t dim : {1, 3, 16, 100, 128}) {
+    const EmbeddingTable eager(Config(5000, dim), {}, OptimizerKind::kAdagrad, StorageKind::kEager, 2, 9,
+                               one);
+    const EmbeddingTable threaded(Config(5000, dim), {}, OptimizerKind::kSgd, StorageKind::kEager, 2, 9,
+                                  three);
+    const EmbeddingTable lazy(Config(5000, dim), {}, OptimizerKind::kAdagrad, StorageKind::kLazy, 2, 9, one);
+    EXPECT_EQ(AllRows(eager), AllRows(threaded));
+    EXPECT_EQ(AllRows(eager), AllRows(lazy));
+  }
+}
+
+TEST(EmbeddingTable, ShardsHoldTheWholeTablesValues) {
+  ThreadPool pool(2);
+  const EmbeddingTable whole(Config(40, 20), {}, OptimizerKind::kSgd, StorageKind::kEager, 1, 3, pool);
+  const EmbeddingTable part(Config(40, 20), {10, 25, 8, 12}, OptimizerKind::kSgd, StorageKind::kLazy, 1, 3,
+                            pool);
+  const std::vector<float> all = AllRows(whole);
+  const std::vector<float> some = AllRows(part);
+  for (std::size_t r = 0; r < 25; ++r) {
+    for (std::size_t c = 0; c < 12; ++c) ASSERT_EQ(some[r * 12 + c], all[(10 + r) * 20 + 8 + c]);
+  }
+}
+
+TEST(EmbeddingTable, WritesMakeRowsResidentWithZeroState) {
+  ThreadPool pool(1);
+  for (const StorageKind kind : {StorageKind::kEager, StorageKind::kLazy}) {
+    EmbeddingTable table(Config(100, 5), {}, OptimizerKind::kAdam, kind, 0, 0, pool);
+    EXPECT_EQ(table.state_width(), 10);
+    EXPECT_EQ(table.LogicalBytes(), 100 * 15 * 4);
+    const std::int64_t before = table.ResidentBytes();
+    const std::vector<float> values = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10};
+    table.WriteRows(98, 2, values.data());
+    std::vector<float> read(15);
+    table.ReadRows(97, 3, read.data());
+    EXPECT_THAT(std::vector<float>(read.begin() + 5, read.end()), testing::ElementsAreArray(values));
+    std::vector<float> state(10, 1.0F);
+    table.ReadState(99, 1, state.data());
+    EXPECT_THAT(state, testing::Each(0.0F));
+    table.WriteState(3, 1, values.data());
+    table.ReadState(3, 1, state.data());
+    EXPECT_THAT(state, testing::ElementsAreArray(values));
+    std::vector<float> initial(5);
+    table.ReadRows(3, 1, read.data());
+    table.InitialRow(3, initial.data());
+    EXPECT_THAT(std::vector<float>(read.begin(), read.begin() + 5), testing::ElementsAreArray(initial));
+    EXPECT_EQ(table.ResidentBytes() - before, kind == StorageKind::kEager ? 0 : 3 * 15 * 4);
+  }
+}
+
+TEST(EmbeddingTable, LazyTablesOfManyElementsCostWhatWasTrained) {
+  ThreadPool pool(1);
+  constexpr std::int64_t kRows = 40'000'000;  // 5.1e9 elements, 41 GB with state
+  const std::int64_t before = ResidentBytes();
+  EmbeddingTable table(Config(kRows, 128), {}, OptimizerKind::kAdagrad, StorageKind::kLazy, 0, 0, pool);
+  const std::vector<float> values(128, 2.5F);
+  for (const std::int64_t row : {std::int64_t{0}, std::int64_t{20'000'000}, kRows - 1}) {
+    table.WriteRows(row, 1, values.data());
+  }
+  std::vector<float> read(3 * 128);
+  table.ReadRows(kRows - 3, 3, read.data());
+  EXPECT_EQ(read[2 * 128 + 127], 2.5F);
+  std::vector<float> initial(128);
+  table.InitialRow(kRows - 2, initial.data());
+  EXPECT_EQ(read[128 + 5], initial[5]);
+  EXPECT_LT(ResidentBytes() - before, std::int64_t{64} << 20);
+}
+
+TEST(EmbeddingTable, RefusesAnEagerTableLargerThanMemory) {
+  ThreadPool pool(1);
+  EXPECT_THAT(
+      [&] {
+        EmbeddingTable(Config(4'000'000'000, 128), {}, OptimizerKind::kAdagrad, StorageKind::kEager, 0, 0,
+                       pool);
+      },
+      ThrowsMessage<Error>(
+          testing::AllOf(HasSubstr("table 't' needs 3814.70 GiB"), HasSubstr("GiB are available"))));
+}
+
+TEST(EmbeddingTable, RowStridePadsOnlyWhereItIsCheap) {
+  EXPECT_EQ(RowStride(128, 128), 256);
+  EXPECT_EQ(RowStride(127, 0), 128);
+  EXPECT_EQ(RowStride(128, 1), 132);  // a whole line would waste 15 of 129
+  EXPECT_EQ(RowStride(3, 3), 6);
+  EXPECT_EQ(RowStride(100, 0), 100);
+}
+
+TEST(EmbeddingTable, StorageNames) {
+  EXPECT_EQ(ParseTableStorage("eager", std::int64_t{1} << 60), StorageKind::kEager);
+  EXPECT_EQ(ParseTableStorage("lazy", 1), StorageKind::kLazy);
+  EXPECT_EQ(ParseTableStorage("auto", 1), StorageKind::kEager);
+  EXPECT_EQ(ParseTableStorage("auto", std::int64_t{1} << 60), StorageKind::kLazy);
+  EXPECT_THAT([] { ParseTableStorage("mmap", 1); },
+              ThrowsMessage<Error>(HasSubstr("'mmap', must be one of: auto, eager, lazy")));
+}
+
+TEST(EmbeddingTableConfig, Validation) {
+  EXPECT_NO_THROW(Validate(std::vector{Config(1, 1)}));
+  EXPECT_THAT(
+      [] {
+        Validate(std::vector{Config(1, 1), Config(2, 1)});
+      },
+      ThrowsMessage<Error>(HasSubstr("'t' is taken")));
+  EXPECT_THAT([] { Validate(std::vector{Config(0, 1)}); },
+              ThrowsMessage<Error>(HasSubstr("num_embeddings is 0")));
+  EXPECT_THAT([] { Validate(std::vector{Config(1, -4)}); },
+              ThrowsMessage<Error>(HasSubstr("embedding_dim is -4")));
+  EXPECT_THAT([] { ParsePoolingType("max"); },
+              ThrowsMessage<Error>(HasSubstr("'max', must be one of: sum, mean")));
+  EXPECT_EQ(InitBound(Config(400, 1)), 0.05F);
+}
+
+}  // namespace
+}  // namespace hotrow
