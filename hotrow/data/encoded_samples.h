@@ -1,0 +1,81 @@
+#pragma once
+// Samples as numbers, one after another in memory: what an encoder makes of a file's records, and what
+// batches are gathered from.
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "hotrow/data/batch.h"
+
+namespace hotrow {
+
+/// A growing list of ids that takes 4 bytes each as long as all fit into 32 unsigned bits, 8 from then on.
+class CompactIds {
+ public:
+  void Append(std::int64_t id) {
+    if (wide_.empty() && id == static_cast<std::int64_t>(static_cast<std::uint32_t>(id))) {
+      narrow_.push_back(static_cast<std::uint32_t>(id));
+    } else {
+      AppendWide(id);
+    }
+  }
+  std::int64_t operator[](std::size_t i) const { return wide_.empty() ? narrow_[i] : wide_[i]; }
+  std::size_t size() const { return wide_.empty() ? narrow_.size() : wide_.size(); }
+  void Clear() {
+    narrow_.clear();
+    wide_.clear();
+  }
+
+ private:
+  void AppendWide(std::int64_t id);
+  std::vector<std::uint32_t> narrow_;
+  std::vector<std::int64_t> wide_;
+};
+
+/// Build a sample by AddLabel (where the data has labels), AddDense num_dense times, and for every feature in
+/// order AddId for each id, then EndBag; then EndSample.
+class EncodedSamples {
+ public:
+  explicit EncodedSamples(const DataDescription& description);
+
+  void AddLabel(float label) { labels_.push_back(label); }
+  void AddDense(float value) { dense_.push_back(value); }
+  void AddId(std::int64_t id) { ids_.Append(id); }
+  void EndBag() {
+    if (!all_fixed_) bag_ends_.push_back(static_cast<std::int64_t>(ids_.size()));
+  }
+  /// Throws std::logic_error when the sample is not what the description says.
+  void EndSample();
+
+  /// Drops all samples, keeps the memory.
+  void Clear();
+  std::int64_t size() const { return size_; }
+
+  /// Makes the batch of samples order[0], order[1], …, or first, first + 1, … when `order` is empty. Reuses
+  /// the batch's memory; first_sample is set to `first`.
+  void Gather(std::int64_t first, std::int64_t count, std::span<const std::uint32_t> order, Batch& batch);
+
+ private:
+  void GatherFixed(std::span<const std::uint32_t> samples, KeyedJaggedTensor& out) const;
+  void GatherJagged(std::span<const std::uint32_t> samples, KeyedJaggedTensor& out);
+  std::size_t BagBegin(std::size_t bag) const {
+    return bag == 0 ? 0 : static_cast<std::size_t>(bag_ends_[bag - 1]);
+  }
+
+  std::vector<std::string> names_;
+  std::vector<std::int32_t> fixed_sizes_;
+  bool all_fixed_ = true;
+  std::int64_t num_dense_ = 0;
+  std::int64_t ids_a_sample_ = 0;  // when all are fixed
+  std::int64_t size_ = 0;
+  std::vector<float> dense_;             // [size, num_dense]
+  std::vector<float> labels_;            // [size] or empty
+  CompactIds ids_;                       // [size][feature][position]
+  std::vector<std::int64_t> bag_ends_;   // [size, features], when not all are fixed
+  std::vector<std::uint32_t> in_order_;  // scratch of Gather
+  std::vector<std::int32_t> lengths_;
+  std::vector<std::int64_t> values_;
+};
+
+}  // namespace hotrow

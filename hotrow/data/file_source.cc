@@ -1,0 +1,175 @@
+#include "hotrow/data/file_source.h"
+
+#include <algorithm>
+#include <limits>
+#include <numeric>
+#include <optional>
+#include <utility>
+
+#include "hotrow/base/error.h"
+#include "hotrow/base/rng.h"
+#include "hotrow/base/system.h"
+
+namespace hotrow {
+namespace {
+
+// The records of all files, one after another, encoded.
+class FileRecords {
+ public:
+  FileRecords(std::shared_ptr<const RecordEncoder> encoder, const FileSourceOptions& options)
+      : encoder_(std::move(encoder)), paths_(options.paths), need_labels_(options.need_labels) {
+    HOTROW_CHECK(!paths_.empty());
+    Restart();
+  }
+
+  void Restart() { OpenFile(0); }
+  bool has_labels() const { return *has_labels_; }
+  const std::string& path() const { return paths_[file_]; }
+  const RecordEncoder& encoder() const { return *encoder_; }
+
+  // Appends the next sample; false behind the last file's last.
+  bool Next(EncodedSamples& out) {
+    while (!reader_->Next()) {
+      if (records_ == 0) Fail("{}: the file has no samples", path());
+      if (file_ + 1 == paths_.size()) return false;
+      OpenFile(file_ + 1);
+    }
+    ++records_;
+    bound_->Encode(*reader_, out);
+    return true;
+  }
+
+ private:
+  void OpenFile(std::size_t file) {
+    file_ = file;
+    records_ = 0;
+    reader_ = std::make_unique<RecordReader>(path());
+    if (reader_->PeekLine().empty()) Fail("{}: the file is empty", path());
+    bound_ = encoder_->Bind(*reader_, need_labels_);
+    if (!has_labels_) has_labels_ = bound_->has_labels();
+    if (*has_labels_ != bound_->has_labels()) {
+      Fail("{} has {} label, unlike {}", path(), *has_labels_ ? "no" : "a", paths_.front());
+    }
+  }
+
+  std::shared_ptr<const RecordEncoder> encoder_;
+  std::vector<std::string> paths_;
+  bool need_labels_;
+  std::optional<bool> has_labels_;
+  std::size_t file_ = 0;
+  std::int64_t records_ = 0;
+  std::unique_ptr<RecordReader> reader_;
+  std::unique_ptr<BoundEncoder> bound_;
+};
+
+DataDescription DescriptionOf(const FileRecords& records) {
+  DataDescription description = records.encoder().description();
+  description.has_labels = records.has_labels();
+  return description;
+}
+
+class StreamSource : public BatchSource {
+ public:
+  explicit StreamSource(FileRecords records)
+      : records_(std::move(records)), description_(DescriptionOf(records_)), samples_(description_) {}
+
+  const DataDescription& description() const override { return description_; }
+
+  void StartEpoch(std::int64_t /*epoch*/) override {
+    if (untouched_) return;  // the files were just opened
+    records_.Restart();
+    untouched_ = true;
+    next_sample_ = 0;
+    at_end_ = false;
+  }
+
+  bool Next(std::int64_t max_samples, Batch& batch) override {
+    HOTROW_CHECK(max_samples >= 1);
+    untouched_ = false;
+    samples_.Clear();
+    while (!at_end_ && samples_.size() < max_samples) at_end_ = !records_.Next(samples_);
+    samples_.Gather(0, samples_.size(), {}, batch);
+    batch.first_sample = next_sample_;
+    next_sample_ += batch.size;
+    return batch.size > 0;
+  }
+
+ private:
+  FileRecords records_;
+  DataDescription description_;
+  EncodedSamples samples_;
+  std::int64_t next_sample_ = 0;
+  bool at_end_ = false;
+  bool untouched_ = true;
+};
+
+constexpr std::int64_t kSamplesBetweenMemoryChecks = 1 << 20;
+constexpr std::int64_t kMemoryReserve = std::int64_t{1} << 29;
+
+class ShuffledSource : public BatchSource {
+ public:
+  ShuffledSource(FileRecords records, std::uint64_t seed)
+      : seed_(seed), description_(DescriptionOf(records)), samples_(description_) {
+    while (records.Next(samples_)) {
+      if (samples_.size() % kSamplesBetweenMemoryChecks == 0 &&
+          (AvailableMemory() < kMemoryReserve ||
+           samples_.size() == std::numeric_limits<std::uint32_t>::max())) {
+        Fail(
+            "{}: its samples do not fit in memory ({} read, {:.1f} GiB left): without shuffling, files are "
+            "streamed",
+            records.path(), samples_.size(), static_cast<double>(AvailableMemory()) * 0x1.0p-30);
+      }
+    }
+    description_.samples = samples_.size();
+    StartEpoch(0);
+  }
+
+  const DataDescription& description() const override { return description_; }
+
+  void StartEpoch(std::int64_t epoch) override {
+    if (epoch != epoch_) order_ = ShuffledOrder(seed_, epoch, samples_.size());
+    epoch_ = epoch;
+    next_ = 0;
+  }
+
+  bool Next(std::int64_t max_samples, Batch& batch) override {
+    HOTROW_CHECK(max_samples >= 1);
+    const std::int64_t count = std::min(max_samples, samples_.size() - next_);
+    samples_.Gather(
+        next_, count,
+        std::span(order_).subspan(static_cast<std::size_t>(next_), static_cast<std::size_t>(count)), batch);
+    next_ += count;
+    return count > 0;
+  }
+
+ private:
+  std::uint64_t seed_;
+  DataDescription description_;
+  EncodedSamples samples_;
+  std::int64_t epoch_ = -1;
+  std::vector<std::uint32_t> order_;
+  std::int64_t next_ = 0;
+};
+
+}  // namespace
+
+std::vector<std::uint32_t> ShuffledOrder(std::uint64_t seed, std::int64_t epoch, std::int64_t n) {
+  HOTROW_CHECK(n >= 0 && n <= std::numeric_limits<std::uint32_t>::max());
+  std::vector<std::uint32_t> order(static_cast<std::size_t>(n));
+  std::iota(order.begin(), order.end(), 0U);
+  RandomSequence random(MixSeed(seed, static_cast<std::uint64_t>(epoch)), RandomStream::kShuffle);
+  for (std::int64_t i = n - 1; i > 0; --i) {  // Fisher-Yates
+    std::swap(order[static_cast<std::size_t>(i)], order[static_cast<std::size_t>(random.NextBelow(i + 1))]);
+  }
+  return order;
+}
+
+std::unique_ptr<BatchSource> OpenFileSource(std::shared_ptr<const RecordEncoder> encoder,
+                                            const FileSourceOptions& options) {
+  if (options.paths.empty()) Fail("no data file given");
+  FileRecords records(std::move(encoder), options);
+  if (options.shuffle) return std::make_unique<ShuffledSource>(std::move(records), options.seed);
+  return std::make_unique<StreamSource>(std::move(records));
+}
+
+}  // namespace hotrow

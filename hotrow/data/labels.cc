@@ -1,0 +1,18 @@
+#include "hotrow/data/labels.h"
+
+#include <optional>
+
+#include "hotrow/data/parse.h"
+
+namespace hotrow {
+
+float ParseLabel(const RecordReader& record, std::size_t column, std::string_view name) {
+  const std::string_view field = record.fields()[column];
+  const std::optional<double> value = ParseNumber(field);
+  if (!value || (*value != 0.0 && *value != 1.0)) {
+    record.FailAt(column, name, Quoted(field) + " is not a label; labels are 0 or 1");
+  }
+  return static_cast<float>(*value);
+}
+
+}  // namespace hotrow

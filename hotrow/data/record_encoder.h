@@ -1,0 +1,39 @@
+#pragma once
+// How records become samples: the two halves of a text format.
+//
+// A RecordEncoder is everything that training fixes: columns, table sizes, fitted vocabularies and
+// statistics. It is immutable and shared by the sources of training, evaluation and prediction; its JSON is
+// stored with a saved model. Binding it to a file (whose columns may stand in another order, or lack labels)
+// gives what encodes that file's records.
+
+#include <memory>
+#include <string>
+
+#include "hotrow/data/batch.h"
+#include "hotrow/data/encoded_samples.h"
+#include "hotrow/data/record_reader.h"
+
+namespace hotrow {
+
+class BoundEncoder {
+ public:
+  virtual ~BoundEncoder() = default;
+  virtual bool has_labels() const = 0;
+  /// Appends the reader's record as a sample. Throws Error "FILE:LINE: column N (NAME): …" where it is
+  /// malformed.
+  virtual void Encode(const RecordReader& record, EncodedSamples& out) = 0;
+};
+
+class RecordEncoder {
+ public:
+  virtual ~RecordEncoder() = default;
+  /// has_labels and samples are a file's matter: true and unknown here.
+  virtual const DataDescription& description() const = 0;
+  /// For a reader at its file's start: sets its format and reads the header where there is one. Throws Error
+  /// where columns are missing; a missing label only when `need_labels`. The encoder must outlive the result.
+  virtual std::unique_ptr<BoundEncoder> Bind(RecordReader& reader, bool need_labels) const = 0;
+  /// All of it as JSON text, which RecordEncoderFromJson (open_source.h) reads.
+  virtual std::string ToJson() const = 0;
+};
+
+}  // namespace hotrow

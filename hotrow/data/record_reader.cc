@@ -1,0 +1,200 @@
+#include "hotrow/data/record_reader.h"
+
+#include <sys/stat.h>
+#include <zlib.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include "hotrow/base/error.h"
+
+namespace hotrow {
+namespace {
+
+constexpr std::size_t kBlock = std::size_t{1} << 20;
+constexpr std::size_t kMaxRecord = std::size_t{64} << 20;
+constexpr int kEndOfFile = -1;
+
+}  // namespace
+
+struct RecordReader::Stream {
+  explicit Stream(gzFile opened) : file(opened) {}
+  ~Stream() { gzclose(file); }
+  Stream(const Stream&) = delete;
+  Stream& operator=(const Stream&) = delete;
+  gzFile file;  // zlib passes a file that is not gzip through as it is
+};
+
+RecordReader::RecordReader(std::string path, RecordFormat format) : path_(std::move(path)), format_(format) {
+  struct stat status {};
+  if (stat(path_.c_str(), &status) == 0 && S_ISDIR(status.st_mode)) {
+    Fail("{}: is a directory; a file is needed", path_);
+  }
+  gzFile file = gzopen(path_.c_str(), "rb");
+  if (file == nullptr) Fail("{}: cannot open: {}", path_, std::strerror(errno));
+  gzbuffer(file, static_cast<unsigned>(kBlock / 4));
+  stream_ = std::make_unique<Stream>(file);
+  buffer_.resize(kBlock);
+  while (end_ < 3 && FillBuffer()) {
+  }
+  if (end_ >= 3 && std::memcmp(buffer_.data(), "\xef\xbb\xbf", 3) == 0) Consume(3);
+}
+
+RecordReader::~RecordReader() = default;
+
+// Reads more behind the unread bytes, which move to the front. False at the end of the file.
+bool RecordReader::FillBuffer() {
+  if (at_end_) return false;
+  if (begin_ > 0) {
+    std::memmove(buffer_.data(), buffer_.data() + begin_, end_ - begin_);
+    end_ -= begin_;
+    begin_ = 0;
+  }
+  if (end_ == buffer_.size()) {
+    if (buffer_.size() >= kMaxRecord) {
+      line_ = next_line_;
+      FailLine("a record longer than 64 MiB: is a quote left open, or is this no text file?");
+    }
+    buffer_.resize(2 * buffer_.size());
+  }
+  const int got = gzread(stream_->file, buffer_.data() + end_,
+                         static_cast<unsigned>(std::min(buffer_.size() - end_, kBlock)));
+  if (got <= 0) {
+    int code = Z_OK;
+    const char* message = gzerror(stream_->file, &code);
+    if (code == Z_ERRNO) Fail("{}: cannot read: {}", path_, std::strerror(errno));
+    if (code == Z_BUF_ERROR) Fail("{}: the compressed file ends early", path_);
+    if (code != Z_OK && code != Z_STREAM_END) Fail("{}: cannot read: {}", path_, message);
+    at_end_ = true;
+    return false;
+  }
+  end_ += static_cast<std::size_t>(got);
+  return true;
+}
+
+// Length of the unread line up to its LF or the end of the file. False when nothing is left.
+bool RecordReader::FindLine(std::size_t& length) {
+  std::size_t scanned = 0;
+  for (;;) {
+    const std::size_t unread = end_ - begin_;
+    if (unread > scanned) {
+      const char* from = buffer_.data() + begin_;
+      const void* found = std::memchr(from + scanned, '\n', unread - scanned);
+      if (found != nullptr) {
+        length = static_cast<std::size_t>(static_cast<const char*>(found) - from);
+        return true;
+      }
+    }
+    scanned = unread;
+    if (!FillBuffer()) {
+      length = unread;
+      return unread > 0;
+    }
+  }
+}
+
+bool RecordReader::SkipBlankLines(std::size_t& length) {
+  while (FindLine(length)) {
+    const bool blank = length == 0 || (length == 1 && buffer_[begin_] == '\r');
+    if (!blank) return true;
+    Consume(std::min(length + 1, end_ - begin_));
+    ++next_line_;
+  }
+  return false;
+}
+
+std::string_view RecordReader::PeekLine() {
+  std::size_t length = 0;
+  if (!SkipBlankLines(length)) return {};
+  const std::string_view line(buffer_.data() + begin_, length);
+  return line.ends_with('\r') ? line.substr(0, length - 1) : line;
+}
+
+bool RecordReader::Next() {
+  fields_.clear();
+  std::size_t length = 0;
+  if (!SkipBlankLines(length)) return false;
+  line_ = next_line_;
+  if (format_.quotes && std::memchr(buffer_.data() + begin_, '"', length) != nullptr) {
+    SplitQuoted();
+  } else {
+    SplitPlain(length);
+  }
+  return true;
+}
+
+void RecordReader::SplitPlain(std::size_t length) {
+  const char* field = buffer_.data() + begin_;
+  const char* end = field + length;
+  Consume(std::min(length + 1, end_ - begin_));
+  ++next_line_;
+  if (end[-1] == '\r') --end;
+  const char separator = format_.separator;
+  for (const char* p = field;; ++p) {
+    if (p != end && *p != separator) continue;
+    fields_.emplace_back(field, static_cast<std::size_t>(p - field));
+    if (p == end) return;
+    field = p + 1;
+  }
+}
+
+// The byte `position` behind the record's start, or kEndOfFile.
+int RecordReader::At(std::size_t position) {
+  while (begin_ + position >= end_) {
+    if (!FillBuffer()) return kEndOfFile;
+  }
+  return static_cast<unsigned char>(buffer_[begin_ + position]);
+}
+
+// A quoted field whose first quote is at `position`; unescapes in place. Returns the position behind it.
+std::size_t RecordReader::QuotedField(std::size_t position) {
+  const std::size_t start = ++position;
+  std::size_t out = start;
+  for (;; ++position) {
+    const int c = At(position);
+    if (c == kEndOfFile) FailLine("a quoted field is not closed");
+    if (c == '"' && At(++position) != '"') break;
+    if (c == '\n') ++next_line_;
+    buffer_[begin_ + out++] = static_cast<char>(c);
+  }
+  pieces_.push_back({start, out});
+  const int c = At(position);
+  if (c == '\r' && (At(position + 1) == '\n' || At(position + 1) == kEndOfFile)) return position + 1;
+  if (c != format_.separator && c != '\n' && c != kEndOfFile) {
+    FailLine(fmt::format("column {}: text follows the closing quote", pieces_.size()));
+  }
+  return position;
+}
+
+std::size_t RecordReader::PlainField(std::size_t position) {
+  const std::size_t start = position;
+  int c = At(position);
+  while (c != format_.separator && c != '\n' && c != kEndOfFile) c = At(++position);
+  const bool carriage_return = c != format_.separator && position > start && At(position - 1) == '\r';
+  pieces_.push_back({start, carriage_return ? position - 1 : position});
+  return position;
+}
+
+void RecordReader::SplitQuoted() {
+  pieces_.clear();
+  std::size_t position = 0;
+  for (;; ++position) {
+    position = At(position) == '"' ? QuotedField(position) : PlainField(position);
+    if (At(position) != static_cast<unsigned char>(format_.separator)) break;
+  }
+  ++next_line_;
+  for (const Piece& piece : pieces_) {
+    fields_.emplace_back(buffer_.data() + begin_ + piece.begin, piece.end - piece.begin);
+  }
+  Consume(std::min(position + 1, end_ - begin_));
+}
+
+void RecordReader::FailAt(std::size_t column, std::string_view name, std::string_view message) const {
+  Fail("{}:{}: column {} ({}): {}", path_, line_, column + 1, name, message);
+}
+
+void RecordReader::FailLine(std::string_view message) const { Fail("{}:{}: {}", path_, line_, message); }
+
+}  // namespace hotrow

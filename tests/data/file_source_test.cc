@@ -1,0 +1,144 @@
+#include "hotrow/data/file_source.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "hotrow/base/error.h"
+#include "hotrow/data/criteo_encoder.h"
+#include "tests/data/temp_file.h"
+
+namespace hotrow {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::ThrowsMessage;
+
+std::shared_ptr<CriteoEncoder> Encoder() {
+  return std::make_shared<CriteoEncoder>(std::vector<std::int64_t>(26, 100'000));
+}
+
+// Lines whose every categorical is the sample's number.
+std::string Lines(int first, int count) {
+  std::string text;
+  for (int i = first; i < first + count; ++i) {
+    text += std::to_string(i % 2);
+    for (int d = 0; d < 13; ++d) text += "\t" + std::to_string(i);
+    char hex[16];
+    std::snprintf(hex, sizeof(hex), "\t%08x", static_cast<unsigned>(i));
+    for (int s = 0; s < 26; ++s) text += hex;
+    text += "\n";
+  }
+  return text;
+}
+
+std::vector<std::int64_t> Epoch(BatchSource& source, std::int64_t epoch, std::int64_t batch_size) {
+  source.StartEpoch(epoch);
+  Batch batch;
+  std::vector<std::int64_t> order;
+  while (source.Next(batch_size, batch)) {
+    EXPECT_EQ(batch.first_sample, static_cast<std::int64_t>(order.size()));
+    EXPECT_LE(batch.size, batch_size);
+    const auto ids = batch.sparse.feature(25).ids;
+    for (std::size_t i = 0; i < ids.size(); ++i) {
+      EXPECT_EQ(batch.labels[i], static_cast<float>(ids[i] % 2));
+      EXPECT_EQ(batch.dense[i * 13 + 12], CriteoEncoder::DenseTransform(static_cast<double>(ids[i])));
+      order.push_back(ids[i]);
+    }
+  }
+  EXPECT_EQ(batch.size, 0);
+  EXPECT_FALSE(source.Next(batch_size, batch));
+  return order;
+}
+
+TEST(FileSource, StreamsFilesInOrder) {
+  const TempFile a("a", Lines(0, 7));
+  const TempFile b("b", Lines(7, 5));
+  const auto source = OpenFileSource(Encoder(), {.paths = {a.path(), b.path()}});
+  EXPECT_FALSE(source->description().samples);
+  for (const std::int64_t epoch : {0, 1, 5}) {
+    EXPECT_THAT(Epoch(*source, epoch, 5), ElementsAre(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11));
+  }
+}
+
+TEST(FileSource, ShuffleIsAPermutationOfSeedAndEpoch) {
+  const TempFile a("a", Lines(0, 50));
+  const TempFile b("b", Lines(50, 33));
+  const FileSourceOptions options{.paths = {a.path(), b.path()}, .shuffle = true, .seed = 9};
+  const auto source = OpenFileSource(Encoder(), options);
+  EXPECT_EQ(source->description().samples, 83);
+  const auto first = Epoch(*source, 0, 10);
+  const auto second = Epoch(*source, 1, 10);
+  EXPECT_NE(first, second);
+  auto sorted = first;
+  std::sort(sorted.begin(), sorted.end());
+  for (std::size_t i = 0; i < sorted.size(); ++i) EXPECT_EQ(sorted[i], static_cast<std::int64_t>(i));
+  EXPECT_EQ(Epoch(*source, 0, 83), first);  // any batch size, any order of epochs
+  EXPECT_EQ(Epoch(*OpenFileSource(Encoder(), options), 1, 7), second);
+  FileSourceOptions other = options;
+  other.seed = 10;
+  EXPECT_NE(Epoch(*OpenFileSource(Encoder(), other), 0, 10), first);
+}
+
+TEST(FileSource, OrderIsUnbiased) {
+  std::vector<int> first(6);
+  for (std::int64_t epoch = 0; epoch < 6000; ++epoch) ++first[ShuffledOrder(1, epoch, 6)[2]];
+  for (const int count : first) EXPECT_NEAR(count, 1000, 150);
+  EXPECT_TRUE(ShuffledOrder(1, 0, 0).empty());
+}
+
+TEST(FileSource, VanishedFileIsAnErrorAtTheNextEpoch) {
+  auto file = std::make_unique<TempFile>("f", Lines(0, 3));
+  const std::string path = file->path();
+  const auto source = OpenFileSource(Encoder(), {.paths = {path}});
+  Epoch(*source, 0, 2);
+  file.reset();
+  EXPECT_THAT([&] { source->StartEpoch(1); },
+              ThrowsMessage<Error>(path + ": cannot open: No such file or directory"));
+}
+
+TEST(FileSource, AfterAnErrorTheEpochStartsAnew) {
+  const TempFile file("f", Lines(0, 3) + "bad\n");
+  const auto source = OpenFileSource(Encoder(), {.paths = {file.path()}});
+  Batch batch;
+  EXPECT_THROW(source->Next(10, batch), Error);
+  source->StartEpoch(0);
+  ASSERT_TRUE(source->Next(3, batch));
+  EXPECT_EQ(batch.size, 3);
+  EXPECT_EQ(batch.sparse.values()[0], 0);
+}
+
+TEST(FileSource, FilesMustAgreeAboutLabels) {
+  const TempFile a("a", Lines(0, 2));
+  std::string unlabelled = Lines(0, 1);
+  const TempFile b("b", unlabelled.substr(2));
+  EXPECT_THAT(
+      [&] {
+        OpenFileSource(Encoder(), {.paths = {a.path(), b.path()}, .shuffle = true, .need_labels = false});
+      },
+      ThrowsMessage<Error>(b.path() + " has no label, unlike " + a.path()));
+  EXPECT_THAT([] { OpenFileSource(Encoder(), {}); }, ThrowsMessage<Error>(HasSubstr("no data file given")));
+  const auto source = OpenFileSource(Encoder(), {.paths = {b.path()}, .need_labels = false});
+  EXPECT_FALSE(source->description().has_labels);
+}
+
+TEST(CompactIds, WidensWhenItMust) {
+  CompactIds ids;
+  ids.Append(5);
+  ids.Append(4294967295);
+  EXPECT_EQ(ids[1], 4294967295);
+  ids.Append(-1);
+  ids.Append(4294967296);
+  EXPECT_EQ(ids.size(), 4U);
+  EXPECT_EQ(ids[0], 5);
+  EXPECT_EQ(ids[1], 4294967295);
+  EXPECT_EQ(ids[2], -1);
+  EXPECT_EQ(ids[3], 4294967296);
+  ids.Clear();
+  EXPECT_EQ(ids.size(), 0U);
+}
+
+}  // namespace
+}  // namespace hotrow
