@@ -78,10 +78,10 @@ void OutputForwardSimd(const float* h, const float* w, float bias, std::int64_t 
   }
 }
 
+// dz may be h: a model whose over arch is the output layer alone.
 template <bool kRelu>
-void OutputBackwardRow(const float* HWY_RESTRICT h, const float* HWY_RESTRICT w, float dlogit,
-                       std::int64_t columns, float* HWY_RESTRICT dw, float* HWY_RESTRICT dz,
-                       float* HWY_RESTRICT dbias) {
+void OutputBackwardRow(const float* h, const float* HWY_RESTRICT w, float dlogit, std::int64_t columns,
+                       float* HWY_RESTRICT dw, float* dz, float* HWY_RESTRICT dbias) {
   ForEachVector(columns, [&](auto d, std::int64_t i) HWY_ATTR {
     const auto g = hn::Set(d, dlogit);
     const auto vh = hn::LoadU(d, h + i);

@@ -37,7 +37,7 @@ void OutputForward(const float* h, const float* w, float bias, std::int64_t rows
 
 /// The output layer backward: dw (+)= Σ dlogits[i] h[i, :], dz[i, :] = dlogits[i] w. With `dbias` (h is the
 /// output of a ReLU layer whose bias it is) dz is zero where h is not positive and dbias (+)= column sums of
-/// dz.
+/// dz. dz may be h.
 void OutputBackward(const float* h, const float* w, const float* dlogits, std::int64_t rows,
                     std::int64_t columns, Accumulate accumulate, float* dw, float* dz, float* dbias);
 

@@ -1,0 +1,193 @@
+#include "hotrow/model/dlrm.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "hotrow/base/error.h"
+#include "hotrow/dense/bce.h"
+#include "hotrow/dense/cross_net.h"
+#include "hotrow/dense/dot_interaction.h"
+#include "hotrow/model/init.h"
+
+namespace hotrow {
+
+class DlrmTower::Workspace : public TowerWorkspace {
+ public:
+  Workspace(const DlrmTower& tower, std::int64_t max_rows)
+      : rows(std::min(max_rows, kMicroBatch)),
+        dense_arch(*tower.dense_arch_, scratch, arena, rows),
+        interaction(tower.interaction_->MakeRunner(scratch, arena, rows)),
+        over_arch(*tower.over_arch_, scratch, arena, rows),
+        dense(arena.Add(rows * tower.dense_padded_)),
+        dlogits(arena.Add(rows)) {
+    arena.Allocate();
+  }
+
+  GemmScratch scratch;
+  Arena arena;
+  std::int64_t rows;
+  MlpRunner dense_arch;
+  std::unique_ptr<InteractionRunner> interaction;
+  MlpRunner over_arch;
+  std::int64_t dense;  // arena number: the dense input with its padding, which stays zero
+  std::int64_t dlogits;
+};
+
+namespace {
+
+// Micro-batch [first, first + rows) of a unit.
+TowerBatch RowsOf(const TowerBatch& batch, const ModelConfig& config, std::int64_t first, std::int64_t rows) {
+  const std::int64_t width = config.interaction_width();
+  TowerBatch out = batch;
+  out.rows = rows;
+  out.dense += first * config.num_dense;
+  out.x += first * width;
+  out.logits += first;
+  if (batch.labels != nullptr) out.labels += first;
+  if (batch.dx != nullptr) out.dx += first * width;
+  return out;
+}
+
+}  // namespace
+
+DlrmTower::DlrmTower(const ModelConfig& config) : Tower(config) {
+  Validate(config_);
+  const std::int64_t width = config_.interaction_width();
+  dense_arch_ = std::make_unique<Mlp>(parameters_, "dense_arch.model._mlp", config_.num_dense,
+                                      config_.dense_arch, kDensePadding, false, kMicroBatch);
+  if (config_.interaction == Interaction::kCross) {
+    interaction_ = std::make_unique<CrossNet>(parameters_, "inter_arch.crossnet", width, config_.dcn_low_rank,
+                                              config_.dcn_num_layers, kMicroBatch);
+  } else {
+    interaction_ = std::make_unique<DotInteraction>(config_.num_features(), config_.embedding_dim);
+  }
+  const std::int64_t padding = interaction_->out() == interaction_->out_padded() ? 1 : kOverPadding;
+  const std::span<const std::int64_t> hidden(config_.over_arch.data(), config_.over_arch.size() - 1);
+  over_arch_ = std::make_unique<Mlp>(parameters_, "over_arch.model.0._mlp", interaction_->out(), hidden,
+                                     padding, true, kMicroBatch);
+  output_ = AddLinear(parameters_, "over_arch.model.1", hidden.empty() ? interaction_->out() : hidden.back(),
+                      1, false, hidden.empty() ? padding : 1);
+  output_in_ = hidden.empty() ? interaction_->out_padded() : hidden.back();
+  dense_padded_ = dense_arch_->layers().front().in();
+  parameters_.Allocate();
+}
+
+std::vector<Linear*> DlrmTower::linears() {
+  std::vector<Linear*> all;
+  for (Linear& layer : dense_arch_->layers()) all.push_back(&layer);
+  for (Linear* layer : interaction_->linears()) all.push_back(layer);
+  for (Linear& layer : over_arch_->layers()) all.push_back(&layer);
+  return all;
+}
+
+void DlrmTower::Initialize(std::uint64_t seed, ThreadPool& pool) {
+  const auto initialize_linear = [&](const LinearSpec& spec) {
+    const std::int64_t fan_in = parameters_.list()[static_cast<std::size_t>(spec.weight)].rows;
+    const double bound = fan_in > 0 ? 1.0 / std::sqrt(static_cast<double>(fan_in)) : 0.0;
+    InitUniform(parameters_, spec.weight, bound, seed, pool);
+    InitUniform(parameters_, spec.bias.value(), bound, seed, pool);
+  };
+  for (const Linear& layer : dense_arch_->layers()) initialize_linear(layer.spec());
+  for (const Linear* layer : interaction_->linears()) {
+    const Parameter& weight = parameters_.list()[static_cast<std::size_t>(layer->spec().weight)];
+    InitNormal(parameters_, layer->spec().weight,
+               std::sqrt(2.0 / static_cast<double>(weight.rows + weight.columns)), seed, pool);
+  }
+  for (const Linear& layer : over_arch_->layers()) initialize_linear(layer.spec());
+  initialize_linear(output_);
+}
+
+std::unique_ptr<TowerWorkspace> DlrmTower::MakeWorkspace(std::int64_t max_rows) const {
+  return std::make_unique<Workspace>(*this, max_rows);
+}
+
+void DlrmTower::Pack(ThreadPool& pool) {
+  struct Job {
+    Linear* layer;
+    int number;
+  };
+  std::vector<Job> jobs;
+  for (Linear* layer : linears()) {
+    for (int number = 0; number < layer->num_packs(); ++number) jobs.push_back({layer, number});
+  }
+  std::stable_sort(jobs.begin(), jobs.end(), [](const Job& a, const Job& b) {
+    return a.layer->in() * a.layer->out() > b.layer->in() * b.layer->out();
+  });
+  pool.Run(static_cast<std::int64_t>(jobs.size()), [&](std::int64_t task, int) {
+    const Job& job = jobs[static_cast<std::size_t>(task)];
+    job.layer->Pack(job.number);
+  });
+}
+
+DlrmTower::Activations DlrmTower::ForwardRows(const TowerBatch& rows, Workspace& workspace) const {
+  const std::int64_t dim = config_.embedding_dim;
+  float* dense = workspace.arena.at(workspace.dense);
+  CopyRows(rows.dense, config_.num_dense, rows.rows, config_.num_dense, dense, dense_padded_);
+  const float* bottom = workspace.dense_arch.Forward(rows.rows, dense);
+  CopyRows(bottom, dim, rows.rows, dim, rows.x, config_.interaction_width());
+  Activations kept;
+  kept.z = workspace.interaction->Forward(rows.rows, rows.x);
+  kept.h = workspace.over_arch.Forward(rows.rows, kept.z);
+  OutputForward(kept.h, parameters_.weights(output_.weight), *parameters_.weights(*output_.bias), rows.rows,
+                output_in_, rows.logits);
+  return kept;
+}
+
+void DlrmTower::BackwardRows(const TowerBatch& rows, const Activations& kept, Accumulate accumulate,
+                             float* gradient, Workspace& workspace) const {
+  const auto list = parameters_.list();
+  const auto offset = [&](std::int64_t index) { return list[static_cast<std::size_t>(index)].offset; };
+  const float* dlogits = workspace.arena.at(workspace.dlogits);
+  float* dbias = gradient + offset(*output_.bias);
+  if (accumulate == Accumulate::kNo) *dbias = 0.0F;
+  for (std::int64_t row = 0; row < rows.rows; ++row) *dbias += dlogits[row];
+
+  MlpRunner& over = workspace.over_arch;
+  float* dz = workspace.interaction->output_gradient();
+  OutputBackward(kept.h, parameters_.weights(output_.weight), dlogits, rows.rows, output_in_, accumulate,
+                 gradient + offset(output_.weight), over.empty() ? dz : over.output_gradient(),
+                 over.empty() ? nullptr : over.OutputBiasGradient(gradient));
+  over.Backward(rows.rows, kept.z, accumulate, gradient, dz);
+  workspace.interaction->Backward(rows.rows, rows.x, accumulate, gradient, rows.dx);
+
+  MlpRunner& bottom = workspace.dense_arch;
+  bottom.MaskOutputGradient(rows.rows, rows.dx, config_.interaction_width(), accumulate, gradient);
+  bottom.Backward(rows.rows, workspace.arena.at(workspace.dense), accumulate, gradient, nullptr);
+}
+
+void DlrmTower::Forward(const TowerBatch& batch, TowerWorkspace& workspace) const {
+  auto& scratch = dynamic_cast<Workspace&>(workspace);
+  for (std::int64_t first = 0; first < batch.rows; first += scratch.rows) {
+    ForwardRows(RowsOf(batch, config_, first, std::min(scratch.rows, batch.rows - first)), scratch);
+  }
+}
+
+double DlrmTower::ForwardBackward(const TowerBatch& batch, std::span<float> gradient,
+                                  TowerWorkspace& workspace) const {
+  HOTROW_CHECK(static_cast<std::int64_t>(gradient.size()) == parameters_.padded_size());
+  auto& scratch = dynamic_cast<Workspace&>(workspace);
+  HOTROW_CHECK(batch.rows <= scratch.rows || scratch.rows == kMicroBatch);
+  if (batch.rows == 0) {
+    std::fill(gradient.begin(), gradient.end(), 0.0F);
+    return 0.0;
+  }
+  double loss = 0.0;
+  for (std::int64_t first = 0; first < batch.rows; first += kMicroBatch) {
+    const TowerBatch rows = RowsOf(batch, config_, first, std::min(kMicroBatch, batch.rows - first));
+    const Activations kept = ForwardRows(rows, scratch);
+    loss = BceWithLogits(rows.logits, rows.labels, rows.rows, batch.gradient_scale, loss,
+                         scratch.arena.at(scratch.dlogits));
+    BackwardRows(rows, kept, first == 0 ? Accumulate::kNo : Accumulate::kYes, gradient.data(), scratch);
+  }
+  parameters_.ZeroPadding(gradient.data());
+  return loss;
+}
+
+std::unique_ptr<Tower> MakeTower(const ModelConfig& config, std::uint64_t seed, ThreadPool& pool) {
+  auto tower = std::make_unique<DlrmTower>(config);
+  tower->Initialize(seed, pool);
+  tower->Pack(pool);
+  return tower;
+}
+
+}  // namespace hotrow
