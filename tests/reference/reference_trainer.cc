@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <limits>
 #include <numeric>
 #include <stdexcept>
 #include <utility>
@@ -59,6 +60,7 @@ struct Mlp {
   bool last_is_linear = false;
   std::vector<Matrix> inputs = {};  // of each layer
   Matrix output = {};
+  double relu_margin = std::numeric_limits<double>::infinity();
 
   bool HasRelu(std::size_t layer) const { return !(last_is_linear && layer + 1 == names.size()); }
 
@@ -67,7 +69,10 @@ struct Mlp {
       inputs.push_back(x);
       x = Linear(x, p.at(names[l] + ".weight"), &p.at(names[l] + ".bias"));
       if (HasRelu(l)) {
-        for (double& value : x) value = value > 0 ? value : 0;
+        for (double& value : x) {
+          relu_margin = std::min(relu_margin, std::abs(value));
+          value = value > 0 ? value : 0;
+        }
       }
     }
     output = std::move(x);
@@ -377,6 +382,7 @@ Evaluation Trainer::Evaluate(const Batch& batch) const {
 
   Evaluation e;
   e.logits = over_arch.output;
+  e.relu_margin = std::min(dense_arch.relu_margin, over_arch.relu_margin);
   if (batch.labels.empty()) return e;
 
   Matrix dy(n);

@@ -7,6 +7,7 @@
 // (linear weights [out, in], tables [rows, dim]).
 
 #include <cstdint>
+#include <limits>
 #include <map>
 #include <set>
 #include <string>
@@ -79,7 +80,10 @@ std::set<std::int64_t> AllRows(const Tensor& tensor);
 
 struct Evaluation {
   std::vector<double> logits;
-  double loss = 0;         ///< mean over the batch of BCE with logits
+  double relu_margin = std::numeric_limits<double>::infinity();  ///< smallest |input| of a ReLU: nearer to 0
+                                                                 ///< than fp32's rounding, another trainer
+                                                                 ///< may rightly fall on the other side
+  double loss = 0;                                               ///< mean over the batch of BCE with logits
   std::vector<double> dx;  ///< [samples, (F + 1) * D], d loss / d interaction input; its dense columns are
                            ///< what the dense arch gets
   Tensors gradients;       ///< of every parameter, tables whole
