@@ -1,0 +1,52 @@
+#pragma once
+// Per-thread memory of a backward: rows being summed and updated. Kept between steps.
+
+#include <algorithm>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "hotrow/base/buffer.h"
+#include "hotrow/base/size.h"
+#include "hotrow/base/thread_pool.h"
+#include "hotrow/embed/bag_gradients.h"
+#include "hotrow/embed/mean_square.h"
+#include "hotrow/embed/reduction_units.h"
+
+namespace hotrow {
+
+class BackwardScratch {
+ public:
+  /// One thread's, for rows of `dim` columns.
+  struct Rows {
+    float* partials = nullptr;  ///< [ReductionUnits::kMaxPartials, RoundUp(dim, 16)]
+    float* decayed = nullptr;   ///< [RoundUp(dim, 16)]
+    float* groups = nullptr;    ///< [RoundUp(SquareGroups(dim), 16)]
+  };
+
+  void EnsureSize(std::span<const BagGradients> tables, const ThreadPool& pool) {
+    std::int64_t widest = 0;
+    for (const BagGradients& input : tables) widest = std::max(widest, input.table->dim());
+    EnsureSize(widest, pool);
+  }
+  void EnsureSize(std::int64_t dim, const ThreadPool& pool) {
+    if (threads_.size() < static_cast<std::size_t>(pool.size()))
+      threads_.resize(static_cast<std::size_t>(pool.size()));
+    for (Buffer<float>& buffer : threads_) buffer.EnsureSize(Floats(dim));
+  }
+
+  Rows Of(int thread, std::int64_t dim) {
+    float* data = threads_[static_cast<std::size_t>(thread)].data();
+    const std::int64_t row = RoundUp(dim, 16);
+    return {data, data + ReductionUnits::kMaxPartials * row, data + (ReductionUnits::kMaxPartials + 1) * row};
+  }
+
+ private:
+  static std::int64_t Floats(std::int64_t dim) {
+    return (ReductionUnits::kMaxPartials + 1) * RoundUp(dim, 16) + RoundUp(SquareGroups(dim), 16);
+  }
+
+  std::vector<Buffer<float>> threads_;
+};
+
+}  // namespace hotrow

@@ -1,0 +1,248 @@
+#include "hotrow/embed/entry_sorter.h"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <utility>
+
+#include "hotrow/base/error.h"
+#include "hotrow/base/size.h"
+
+namespace hotrow {
+namespace {
+
+constexpr std::int64_t kIdsAChunk = 32768;  // ids and entries of a chunk stay in a core's cache
+constexpr std::int64_t kIdsABucket =
+    8192;                         // at most, on average: so do a bucket's, and there are enough to share out
+constexpr int kMaxRowShift = 10;  // more buckets than that are more write streams than a core follows
+constexpr int kMaxDigitBits = 11;
+
+int BitWidth(std::int64_t value) {
+  return static_cast<int>(std::bit_width(static_cast<std::uint64_t>(value)));
+}
+
+// Ids of the samples before `sample`, all features together.
+std::int64_t IdsBefore(const BagGradients& input, std::int64_t sample) {
+  std::int64_t ids = 0;
+  for (const FeatureGradient& feature : input.features) ids += feature.bags.begin(sample);
+  return ids;
+}
+
+template <typename E>
+E MakeEntry(std::int64_t row, std::int64_t bag, float scale) {
+  if constexpr (std::is_same_v<E, ScaledEntry>) {
+    return {static_cast<std::uint32_t>(row), static_cast<std::uint32_t>(bag), scale};
+  } else {
+    return {static_cast<std::uint32_t>(row), static_cast<std::uint32_t>(bag)};
+  }
+}
+
+// MEAN's 1 / n of a bag, 1 for SUM.
+float BagScale(const FeatureBags& bags, std::int64_t begin, std::int64_t end, bool mean) {
+  if (!mean) return 1.0F;
+  const auto valid = std::count_if(bags.ids.begin() + begin, bags.ids.begin() + end,
+                                   [](std::int64_t id) { return id >= 0; });
+  return 1.0F / static_cast<float>(valid);
+}
+
+}  // namespace
+
+void EntrySorter::MakePlans(std::span<const BagGradients> tables) {
+  plans_.clear();
+  std::int64_t bytes = 0;
+  std::int64_t offsets = 0;
+  chunks_ = 0;
+  buckets_ = 0;
+  for (const BagGradients& input : tables) {
+    Plan plan;
+    plan.input = &input;
+    plan.samples = input.features.empty() ? 0 : input.features[0].bags.samples;
+    plan.scaled = input.table->config().pooling == PoolingType::kMean;
+    for (const FeatureGradient& feature : input.features) {
+      HOTROW_CHECK(feature.bags.samples == plan.samples && feature.bags.first_sample == 0);
+      plan.ids += static_cast<std::int64_t>(feature.bags.ids.size());
+      plan.scaled = plan.scaled || !feature.bags.weights.empty();
+    }
+    const int row_bits = BitWidth(input.table->rows() - 1);
+    plan.row_shift = std::min({BitWidth(plan.ids / kIdsABucket), row_bits, kMaxRowShift});
+    plan.row_shift = std::max(plan.row_shift, row_bits - 32);
+    plan.key_bits = row_bits - plan.row_shift;
+    plan.bag_shift =
+        BitWidth(std::max<std::int64_t>(static_cast<std::int64_t>(input.features.size()), 1) - 1);
+    if (plan.row_shift > kMaxRowShift) {
+      Fail("table '{}': {} rows, must be at most 2^42", input.table->name(), input.table->rows());
+    }
+    if (BitWidth(std::max<std::int64_t>(plan.samples, 1) - 1) + plan.bag_shift > 32) {
+      Fail("table '{}': {} samples of {} features, must be at most 2^32 bags", input.table->name(),
+           plan.samples, input.features.size());
+    }
+    if (plan.ids > 0) {
+      plan.chunks = std::min(plan.samples, CeilDiv(plan.ids, kIdsAChunk));
+      plan.buckets = std::int64_t{1} << plan.row_shift;
+    }
+    plan.first_byte = bytes;
+    plan.first_chunk = chunks_;
+    plan.first_bucket = buckets_;
+    plan.first_offset = offsets;
+    const auto entry = static_cast<std::int64_t>(plan.scaled ? sizeof(ScaledEntry) : sizeof(Entry));
+    bytes = RoundUp(bytes + CheckedMul(plan.ids, entry), 64);
+    offsets += plan.chunks * (plan.buckets + 1);
+    chunks_ += plan.chunks;
+    buckets_ += plan.buckets;
+    plans_.push_back(plan);
+  }
+  entries_.EnsureSize(bytes);
+  offsets_.EnsureSize(offsets);
+}
+
+template <typename E>
+const E* EntrySorter::ChunkEntries(const Plan& plan, std::int64_t chunk) const {
+  const Slice samples = EvenSlice(plan.samples, plan.chunks, chunk);
+  return reinterpret_cast<const E*>(entries_.data() + plan.first_byte) +
+         IdsBefore(*plan.input, samples.begin);
+}
+
+template <typename E>
+void EntrySorter::PartitionChunk(const Plan& plan, std::int64_t chunk) {
+  const Slice samples = EvenSlice(plan.samples, plan.chunks, chunk);
+  const std::int64_t mask = plan.buckets - 1;
+  std::int64_t* offsets = offsets_.data() + plan.first_offset + chunk * (plan.buckets + 1);
+  std::fill_n(offsets, plan.buckets + 1, 0);
+  for (const FeatureGradient& feature : plan.input->features) {
+    const std::int64_t* ids = feature.bags.ids.data();
+    for (std::int64_t p = feature.bags.begin(samples.begin); p < feature.bags.begin(samples.end); ++p) {
+      if (ids[p] >= 0) ++offsets[(ids[p] & mask) + 1];
+    }
+  }
+  std::array<E*, std::size_t{1} << kMaxRowShift> cursors;
+  E* const entries = const_cast<E*>(ChunkEntries<E>(plan, chunk));
+  for (std::int64_t b = 0; b < plan.buckets; ++b) {
+    cursors[static_cast<std::size_t>(b)] = entries + offsets[b];
+    offsets[b + 1] += offsets[b];
+  }
+
+  const bool mean = plan.input->table->config().pooling == PoolingType::kMean;
+  for (std::int64_t sample = samples.begin; sample < samples.end; ++sample) {
+    std::int64_t bag = sample << plan.bag_shift;
+    for (const FeatureGradient& feature : plan.input->features) {
+      const FeatureBags& bags = feature.bags;
+      const std::int64_t begin = bags.begin(sample);
+      const std::int64_t end = bags.end(sample);
+      float bag_scale = 1.0F;
+      if constexpr (std::is_same_v<E, ScaledEntry>) bag_scale = BagScale(bags, begin, end, mean);
+      for (std::int64_t p = begin; p < end; ++p) {
+        const std::int64_t id = bags.ids.data()[p];
+        if (id < 0) continue;
+        const float scale = bags.weights.empty() ? bag_scale : bags.weights.data()[p] * bag_scale;
+        *cursors[static_cast<std::size_t>(id & mask)]++ = MakeEntry<E>(id >> plan.row_shift, bag, scale);
+      }
+      ++bag;
+    }
+  }
+}
+
+void EntrySorter::SizeScratch(ThreadPool& pool) {
+  std::int64_t largest = 0;
+  for (const Plan& plan : plans_) {
+    const std::int64_t* offsets = offsets_.data() + plan.first_offset;
+    const auto entry = static_cast<std::int64_t>(plan.scaled ? sizeof(ScaledEntry) : sizeof(Entry));
+    for (std::int64_t b = 0; b < plan.buckets; ++b) {
+      std::int64_t size = kPadding;
+      for (std::int64_t c = 0; c < plan.chunks; ++c) {
+        const std::int64_t* of_chunk = offsets + c * (plan.buckets + 1);
+        size += of_chunk[b + 1] - of_chunk[b];
+      }
+      largest = std::max(largest, size * entry);
+    }
+  }
+  // Rounded well up: the next batch's largest bucket is a little larger or smaller, and must not allocate.
+  scratch_bytes_ = std::max(
+      scratch_bytes_, static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(2 * largest))));
+  if (scratch_.size() < static_cast<std::size_t>(pool.size()))
+    scratch_.resize(static_cast<std::size_t>(pool.size()));
+  for (Buffer<std::byte>& scratch : scratch_) scratch.EnsureSize(2 * scratch_bytes_);
+}
+
+void EntrySorter::Partition(std::span<const BagGradients> tables, ThreadPool& pool) {
+  MakePlans(tables);
+  pool.Run(chunks_, [&](std::int64_t task, int) {
+    const auto next =
+        std::upper_bound(plans_.begin(), plans_.end(), task,
+                         [](std::int64_t chunk, const Plan& plan) { return chunk < plan.first_chunk; });
+    const Plan& plan = *(next - 1);
+    if (plan.scaled) {
+      PartitionChunk<ScaledEntry>(plan, task - plan.first_chunk);
+    } else {
+      PartitionChunk<Entry>(plan, task - plan.first_chunk);
+    }
+  });
+  SizeScratch(pool);
+}
+
+const EntrySorter::Plan& EntrySorter::PlanOfBucket(std::int64_t index) const {
+  const auto next =
+      std::upper_bound(plans_.begin(), plans_.end(), index,
+                       [](std::int64_t bucket, const Plan& plan) { return bucket < plan.first_bucket; });
+  return *(next - 1);
+}
+
+EntrySorter::Bucket EntrySorter::bucket(std::int64_t index) const {
+  const Plan& plan = PlanOfBucket(index);
+  return {&plan - plans_.data(), plan.row_shift, index - plan.first_bucket, plan.bag_shift, plan.scaled};
+}
+
+template <typename E>
+std::span<E> EntrySorter::Sort(std::int64_t index, int thread) {
+  const Plan& plan = PlanOfBucket(index);
+  const std::int64_t bucket = index - plan.first_bucket;
+  std::byte* const scratch = scratch_[static_cast<std::size_t>(thread)].data();
+  E* from = reinterpret_cast<E*>(scratch);
+  E* to = reinterpret_cast<E*>(scratch + scratch_bytes_);
+
+  const auto for_each_piece = [&](auto&& visit) {
+    for (std::int64_t c = 0; c < plan.chunks; ++c) {
+      const std::int64_t* offsets = offsets_.data() + plan.first_offset + c * (plan.buckets + 1);
+      const E* entries = ChunkEntries<E>(plan, c);
+      visit(entries + offsets[bucket], entries + offsets[bucket + 1]);
+    }
+  };
+
+  const int passes = std::max(1, static_cast<int>(CeilDiv(plan.key_bits, kMaxDigitBits)));
+  const int digit_bits = static_cast<int>(CeilDiv(plan.key_bits, passes));
+  const std::uint32_t digit_mask = (std::uint32_t{1} << digit_bits) - 1;
+  std::array<std::array<std::uint32_t, (std::size_t{1} << kMaxDigitBits)>, 3>
+      starts;  // 33 key bits would be too many
+  for (int pass = 0; pass < passes; ++pass) {
+    std::fill_n(starts[static_cast<std::size_t>(pass)].begin(), std::size_t{1} << digit_bits, 0U);
+  }
+  std::int64_t size = 0;
+  for_each_piece([&](const E* begin, const E* end) {
+    size += end - begin;
+    for (const E* e = begin; e != end; ++e) {
+      for (int pass = 0; pass < passes; ++pass) {
+        ++starts[static_cast<std::size_t>(pass)][(e->row >> (pass * digit_bits)) & digit_mask];
+      }
+    }
+  });
+  for (int pass = 0; pass < passes; ++pass) {
+    std::uint32_t sum = 0;
+    for (std::uint32_t digit = 0; digit <= digit_mask; ++digit) {
+      sum += std::exchange(starts[static_cast<std::size_t>(pass)][digit], sum);
+    }
+  }
+  const auto scatter = [&](const E* begin, const E* end, int pass) {
+    auto& start = starts[static_cast<std::size_t>(pass)];
+    for (const E* e = begin; e != end; ++e) to[start[(e->row >> (pass * digit_bits)) & digit_mask]++] = *e;
+  };
+  for_each_piece([&](const E* begin, const E* end) { scatter(begin, end, 0); });
+  for (int pass = 1; pass < passes; ++pass) {
+    std::swap(from, to);
+    scatter(from, from + size, pass);
+  }
+  return {to, static_cast<std::size_t>(size)};
+}
+
+template std::span<Entry> EntrySorter::Sort<Entry>(std::int64_t index, int thread);
+template std::span<ScaledEntry> EntrySorter::Sort<ScaledEntry>(std::int64_t index, int thread);
+
+}  // namespace hotrow

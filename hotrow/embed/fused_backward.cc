@@ -1,0 +1,165 @@
+#include "hotrow/embed/fused_backward.h"
+
+#include <algorithm>
+
+#include "hotrow/optim/optimizer_factors.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "hotrow/embed/fused_backward.cc"
+// clang-format off: foreach_target must come before highway.h
+#include <hwy/foreach_target.h>
+#include <hwy/highway.h>
+// clang-format on
+
+#include "hotrow/embed/gradient_sum-inl.h"
+#include "hotrow/embed/row_update-inl.h"
+
+#ifndef HOTROW_EMBED_FUSED_BACKWARD_ONCE_
+#define HOTROW_EMBED_FUSED_BACKWARD_ONCE_
+namespace hotrow {
+namespace {
+
+// A sorted bucket and the rows its keys stand for: row `key` is at rows + ((key << row_shift) | low) *
+// row_stride.
+template <typename E>
+struct BucketRows {
+  std::span<const E> entries;
+  const FeatureGradient* features = nullptr;
+  int bag_shift = 0;
+  float* rows = nullptr;
+  std::int64_t row_stride = 0;
+  int row_shift = 0;
+  std::int64_t low = 0;
+  std::int64_t dim = 0;
+  std::int64_t used = 0;  // floats of a row that an update touches
+};
+
+}  // namespace
+}  // namespace hotrow
+#endif
+
+HWY_BEFORE_NAMESPACE();
+namespace hotrow {
+namespace HWY_NAMESPACE {
+
+template <typename E>
+struct UpdateSink {
+  const BucketRows<E>& bucket;
+  const RowUpdate& update;
+  ApplyRowFunction apply;
+
+  HWY_INLINE float* Address(std::uint32_t key) const {
+    return bucket.rows +
+           ((static_cast<std::int64_t>(key) << bucket.row_shift) | bucket.low) * bucket.row_stride;
+  }
+  HWY_INLINE void Prefetch(std::uint32_t key) const { PrefetchFloats(Address(key), bucket.used); }
+  HWY_INLINE void Take(std::uint32_t key, const float* gradient) const {
+    apply(update, Address(key), gradient);
+  }
+};
+
+template <typename E>
+void UpdateRows(const BucketRows<E>& bucket, const ReductionUnits& units, const OptimizerConfig& optimizer,
+                const OptimizerFactors& factors, const BackwardScratch::Rows& scratch) {
+  const RowUpdate update{factors, bucket.dim, scratch.decayed, scratch.groups};
+  UpdateSink<E> sink{bucket, update, ChooseApplyRow(optimizer)};
+  const GradientSource source{bucket.features, bucket.bag_shift, bucket.dim};
+  RowWalker<E, UpdateSink<E>>(bucket.entries, source, units, scratch.partials, sink).Run();
+}
+
+void UpdatePlain(const BucketRows<Entry>& bucket, const ReductionUnits& units,
+                 const OptimizerConfig& optimizer, const OptimizerFactors& factors,
+                 const BackwardScratch::Rows& scratch) {
+  UpdateRows(bucket, units, optimizer, factors, scratch);
+}
+void UpdateScaled(const BucketRows<ScaledEntry>& bucket, const ReductionUnits& units,
+                  const OptimizerConfig& optimizer, const OptimizerFactors& factors,
+                  const BackwardScratch::Rows& scratch) {
+  UpdateRows(bucket, units, optimizer, factors, scratch);
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace hotrow
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace hotrow {
+namespace {
+
+HWY_EXPORT(UpdatePlain);
+HWY_EXPORT(UpdateScaled);
+
+constexpr std::size_t kIndexAhead = 16;
+
+// Gives the bucket's rows slots in a lazy table and replaces the entries' keys by them. The bucket's rows
+// have no other thread.
+template <typename E>
+void KeysToSlots(EmbeddingTable& table, const EntrySorter::Bucket& bucket, std::span<E> entries,
+                 std::int64_t* absent) {
+  const std::uint32_t* slots = table.view().slots;
+  std::int64_t count = 0;
+  for (std::size_t i = 0; i < entries.size(); ++i) {
+    __builtin_prefetch(slots + bucket.Row(entries[std::min(i + kIndexAhead, entries.size() - 1)].row));
+    const std::int64_t row = bucket.Row(entries[i].row);
+    if (slots[row] == 0 && (count == 0 || absent[count - 1] != row)) absent[count++] = row;
+  }
+  table.MakeResident({absent, static_cast<std::size_t>(count)});
+  for (E& entry : entries) entry.row = slots[bucket.Row(entry.row)] - 1;
+}
+
+}  // namespace
+
+template <typename E>
+void FusedBackward::UpdateBucket(std::int64_t index, int thread, std::span<const BagGradients> tables,
+                                 const OptimizerConfig& optimizer, std::int64_t step) {
+  const EntrySorter::Bucket bucket = sorter_.bucket(index);
+  const BagGradients& input = tables[static_cast<std::size_t>(bucket.table)];
+  EmbeddingTable& table = *input.table;
+  const std::span<E> entries = sorter_.Sort<E>(index, thread);
+  const RowsView view = table.view();
+  BucketRows<E> rows{entries,    input.features.data(), bucket.bag_shift,
+                     view.rows,  view.stride,           bucket.row_shift,
+                     bucket.low, table.dim(),           table.dim() + table.state_width()};
+  if (view.slots != nullptr) {
+    KeysToSlots(table, bucket, entries, absent_[static_cast<std::size_t>(thread)].data());
+    rows.row_shift = 0;
+    rows.low = 0;
+  }
+  EntrySorter::Pad(entries);
+  const OptimizerFactors factors = MakeOptimizerFactors(optimizer, step);
+  const BackwardScratch::Rows scratch = scratch_.Of(thread, table.dim());
+  if constexpr (std::is_same_v<E, ScaledEntry>) {
+    HWY_DYNAMIC_DISPATCH(UpdateScaled)(rows, units_, optimizer, factors, scratch);
+  } else {
+    HWY_DYNAMIC_DISPATCH(UpdatePlain)(rows, units_, optimizer, factors, scratch);
+  }
+}
+
+void FusedBackward::Run(std::span<const BagGradients> tables, const OptimizerConfig& optimizer,
+                        std::int64_t step, std::int64_t units, ThreadPool& pool) {
+  std::int64_t samples = 0;
+  bool lazy = false;
+  for (const BagGradients& input : tables) {
+    HOTROW_CHECK(input.table->optimizer() == optimizer.kind);
+    lazy = lazy || input.table->storage_kind() == StorageKind::kLazy;
+    if (!input.features.empty()) samples = input.features[0].bags.samples;
+  }
+  units_.Reset(samples, units);
+  scratch_.EnsureSize(tables, pool);
+  sorter_.Partition(tables, pool);
+  if (lazy) {
+    if (absent_.size() < static_cast<std::size_t>(pool.size()))
+      absent_.resize(static_cast<std::size_t>(pool.size()));
+    for (Buffer<std::int64_t>& absent : absent_) absent.EnsureSize(sorter_.max_entries());
+  }
+  pool.Run(sorter_.buckets(), [&](std::int64_t task, int thread) {
+    if (sorter_.bucket(task).scaled) {
+      UpdateBucket<ScaledEntry>(task, thread, tables, optimizer, step);
+    } else {
+      UpdateBucket<Entry>(task, thread, tables, optimizer, step);
+    }
+  });
+}
+
+}  // namespace hotrow
+#endif  // HWY_ONCE

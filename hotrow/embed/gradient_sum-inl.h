@@ -1,0 +1,158 @@
+// Walks a sorted bucket and sums each row's gradient in its canonical order. Include it inside a Highway
+// foreach_target file.
+
+#if defined(HOTROW_EMBED_GRADIENT_SUM_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef HOTROW_EMBED_GRADIENT_SUM_INL_H_
+#undef HOTROW_EMBED_GRADIENT_SUM_INL_H_
+#else
+#define HOTROW_EMBED_GRADIENT_SUM_INL_H_
+#endif
+
+#include <cstdint>
+#include <span>
+#include <type_traits>
+
+#include "hotrow/base/tree_sum.h"
+#include "hotrow/embed/entry_sorter.h"
+#include "hotrow/embed/reduction_units.h"
+#include "hotrow/embed/row_columns-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace hotrow {
+namespace HWY_NAMESPACE {
+
+/// How many entries ahead of the sums gradients and rows are fetched.
+constexpr std::int64_t kEntriesAhead = 10;
+static_assert(kEntriesAhead < EntrySorter::kPadding);
+
+/// The gradients of one table's bags.
+struct GradientSource {
+  const FeatureGradient* features = nullptr;
+  int bag_shift = 0;
+  std::int64_t dim = 0;
+
+  const float* Row(std::uint32_t bag) const {
+    const FeatureGradient& feature = features[bag & ((std::uint32_t{1} << bag_shift) - 1)];
+    return feature.gradient + Sample(bag) * feature.stride;
+  }
+  std::int64_t Sample(std::uint32_t bag) const { return static_cast<std::int64_t>(bag >> bag_shift); }
+};
+
+/// Sums rows' gradients for one bucket. `Sink` takes them: sink.Prefetch(key) and sink.Take(key, gradient),
+/// key the entries' row, gradient [dim], valid during the call.
+template <typename E, class Sink>
+class RowWalker {
+ public:
+  /// `partials`: kMaxPartials rows of RoundUp(dim, 16) floats. The entries are padded (EntrySorter::Pad).
+  RowWalker(std::span<const E> entries, const GradientSource& source, const ReductionUnits& units,
+            float* partials, Sink& sink)
+      : entries_(entries.data()),
+        size_(static_cast<std::int64_t>(entries.size())),
+        source_(source),
+        units_(units),
+        partials_(partials),
+        partial_stride_(RoundUp(source.dim, 16)),
+        sink_(sink) {}
+
+  void Run() {
+    if (size_ == 0) return;
+    sink_.Prefetch(entries_[0].row);
+    for (std::int64_t i = 0; i < kEntriesAhead; ++i) Fetch(i);
+    for (std::int64_t i = 0; i < size_;) {
+      const std::uint32_t key = entries_[i].row;
+      std::int64_t end = i + 1;
+      while (end < size_ && entries_[end].row == key) ++end;
+      sink_.Take(key, SumRow(i, end));
+      i = end;
+    }
+  }
+
+ private:
+  static constexpr bool kScaled = std::is_same_v<E, ScaledEntry>;
+
+  HWY_INLINE void Fetch(std::int64_t i) const {
+    PrefetchFloats(source_.Row(entries_[i].bag), source_.dim);
+    if (i > 0 && entries_[i].row != entries_[i - 1].row) sink_.Prefetch(entries_[i].row);
+  }
+
+  HWY_INLINE const float* SumRow(std::int64_t begin, std::int64_t end) {
+    // One entry, the usual case, needs no sum, and the sum of two is the same in one unit or across two.
+    if (end - begin == 1 && !kScaled) {
+      Fetch(begin + kEntriesAhead);
+      return source_.Row(entries_[begin].bag);
+    }
+    if (end - begin <= 2) {
+      SumEntries(begin, end, partials_);
+      return partials_;
+    }
+    return SumUnits(begin, end);
+  }
+
+  HWY_NOINLINE const float* SumUnits(std::int64_t begin, std::int64_t end) {
+    TreeStack tree;
+    const auto merge = [&](int into, int from) HWY_ATTR { Merge(into, from); };
+    for (std::int64_t i = begin; i < end;) {
+      const std::uint32_t unit = units_.UnitOf(source_.Sample(entries_[i].bag));
+      const std::int64_t unit_end = units_.End(unit);
+      std::int64_t stop = i + 1;
+      while (stop < end && source_.Sample(entries_[stop].bag) < unit_end) ++stop;
+      const int slot = tree.Push(unit, merge);
+      SumEntries(i, stop, partials_ + slot * partial_stride_);
+      i = stop;
+    }
+    tree.Finish(merge);
+    return partials_;
+  }
+
+  HWY_INLINE void Merge(int into, int from) {
+    float* left = partials_ + into * partial_stride_;
+    const float* right = partials_ + from * partial_stride_;
+    ForEachColumnVector(source_.dim, [&](auto d, std::int64_t c) HWY_ATTR {
+      hn::StoreU(hn::Add(hn::LoadU(d, left + c), hn::LoadU(d, right + c)), d, left + c);
+    });
+  }
+
+  // out = the entries' gradients, in order, starting from the first one's.
+  void SumEntries(std::int64_t begin, std::int64_t end, float* out) {
+    ForEachColumnBlock(source_.dim, [&](auto d, auto vectors, std::int64_t c)
+                                        HWY_ATTR { SumColumns<vectors()>(d, begin, end, c, out + c); });
+  }
+
+  template <int kVectors, class D>
+  HWY_INLINE void SumColumns(D d, std::int64_t begin, std::int64_t end, std::int64_t c, float* out) {
+    using V = hn::Vec<D>;
+    constexpr std::int64_t kLanes = LanesOf<D>();
+    if (c == 0) Fetch(begin + kEntriesAhead);
+    const float* first = source_.Row(entries_[begin].bag) + c;
+    V sums[kVectors];
+    for (int v = 0; v < kVectors; ++v) sums[v] = Scaled(d, begin, hn::LoadU(d, first + v * kLanes));
+    for (std::int64_t i = begin + 1; i < end; ++i) {
+      if (c == 0) Fetch(i + kEntriesAhead);
+      const float* gradient = source_.Row(entries_[i].bag) + c;
+      for (int v = 0; v < kVectors; ++v) {
+        sums[v] = hn::Add(sums[v], Scaled(d, i, hn::LoadU(d, gradient + v * kLanes)));
+      }
+    }
+    for (int v = 0; v < kVectors; ++v) hn::StoreU(sums[v], d, out + v * kLanes);
+  }
+
+  template <class D, class V = hn::Vec<D>>
+  HWY_INLINE V Scaled(D d, std::int64_t i, V gradient) const {
+    if constexpr (kScaled) return hn::Mul(gradient, hn::Set(d, entries_[i].scale));
+    return gradient;
+  }
+
+  const E* entries_;
+  std::int64_t size_;
+  const GradientSource& source_;
+  const ReductionUnits& units_;
+  float* partials_;
+  std::int64_t partial_stride_;
+  Sink& sink_;
+};
+
+}  // namespace HWY_NAMESPACE
+}  // namespace hotrow
+HWY_AFTER_NAMESPACE();
+
+#endif  // HOTROW_EMBED_GRADIENT_SUM_INL_H_
