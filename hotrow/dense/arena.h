@@ -1,5 +1,5 @@
 #pragma once
-// The activations of one thread in one piece of memory.
+// Arrays that are streamed side by side, in one piece of memory.
 
 #include <cstdint>
 #include <vector>
@@ -30,6 +30,9 @@ class Arena {
   void Allocate() { memory_.EnsureSize(end_); }
 
   float* at(std::int64_t index) { return memory_.data() + offsets_[static_cast<std::size_t>(index)]; }
+  const float* at(std::int64_t index) const {
+    return memory_.data() + offsets_[static_cast<std::size_t>(index)];
+  }
 
  private:
   std::vector<std::int64_t> offsets_;

@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <span>
 
-#include "hotrow/base/buffer.h"
 #include "hotrow/base/thread_pool.h"
+#include "hotrow/dense/arena.h"
 #include "hotrow/dense/parameters.h"
 #include "hotrow/optim/optimizer_config.h"
 
@@ -14,7 +14,7 @@ namespace hotrow {
 class DenseOptimizer {
  public:
   /// Row-wise Adagrad is no optimizer for dense parameters: it stands for Adagrad here (as the CLI
-  /// documents).
+  /// documents), and config() says so.
   DenseOptimizer(const OptimizerConfig& config, const Parameters& parameters);
 
   const OptimizerConfig& config() const { return config_; }
@@ -22,19 +22,39 @@ class DenseOptimizer {
 
   /// unit_gradients[u] points at unit u's gradient [padded_size]; null: the unit is absent and adds nothing.
   /// Sums them with the canonical binary tree in registers and applies the optimizer; no summed gradient is
-  /// ever stored. `step` counts from 1.
+  /// ever stored. `step` counts from 1. Fastest when the gradients come from UnitGradients.
   void Step(Parameters& parameters, std::span<const float* const> unit_gradients, std::int64_t step,
             ThreadPool& pool);
 
   /// Optimizer state, [StateWidth per element][padded_size]: Adagrad one plane, Adam two (m, then v), SGD
   /// none.
-  std::span<float> state() { return state_.span(); }
-  std::span<const float> state() const { return state_.span(); }
+  std::span<float> state() { return {state_.at(1), static_cast<std::size_t>(state_size_)}; }
+  std::span<const float> state() const { return {state_.at(1), static_cast<std::size_t>(state_size_)}; }
+  /// Parameters::Hash of each plane, the second one mixed so that planes cannot be exchanged. SGD: 0.
   std::uint64_t StateHash(const Parameters& parameters) const;
 
  private:
   OptimizerConfig config_;
-  Buffer<float> state_;
+  std::int64_t state_size_ = 0;
+  Arena state_;
+};
+
+/// The gradient buffers of a rank's units, laid out so that reading all of them side by side (and with them
+/// weights and state) does not make them fight for the same places of the caches.
+class UnitGradients {
+ public:
+  UnitGradients(std::int64_t padded_size, std::int64_t units);
+
+  std::int64_t units() const { return units_; }
+  std::span<float> at(std::int64_t unit) {
+    return {arena_.at(kBefore + unit), static_cast<std::size_t>(padded_size_)};
+  }
+
+ private:
+  static constexpr std::int64_t kBefore = 2;  // the places of the weights and of the state
+  std::int64_t padded_size_;
+  std::int64_t units_;
+  Arena arena_;
 };
 
 }  // namespace hotrow

@@ -23,8 +23,8 @@ class DlrmTower : public Tower {
 
   /// Layers with all parameters zero: call Initialize or load them, then Pack.
   explicit DlrmTower(const ModelConfig& config);
-  /// Linear layers U(±1/sqrt(fan_in)), weight and bias; cross V and W Xavier normal, their bias zero (FACTS
-  /// of the MLPerf reference and of torch.nn.Linear).
+  /// Linear layers U(±1/sqrt(fan_in)), weight and bias; cross V and W Xavier normal, their bias zero, as
+  /// in the MLPerf reference.
   void Initialize(std::uint64_t seed, ThreadPool& pool);
 
   std::int64_t micro_batch() const override { return kMicroBatch; }
