@@ -21,7 +21,7 @@ struct IdDistribution {
   /// Absent: uniform. Else Zipf by its continuous inverse CDF: for u uniform in [0, 1) the row is
   /// floor(((n^(1-alpha) - 1) u + 1)^(1/(1-alpha)) - 1) clipped to the table, row 0 the hottest (alpha = 1:
   /// n^u - 1).
-  std::optional<double> zipf_alpha;
+  std::optional<double> zipf_alpha = {};
 };
 
 /// Parses "uniform" or "zipf:ALPHA" (ALPHA >= 0); throws Error that says so.

@@ -1,0 +1,115 @@
+#pragma once
+// What the columns of a CSV file mean: plain data, read from the [data] table of a TOML file.
+//
+//   [data]
+//   format = "csv"                  # optional here
+//   train = "train.csv"             # optional default paths of the training and evaluation files
+//   eval = "valid.csv"
+//   separator = ","                 # one character; "\t" for tabs
+//   quotes = true                   # RFC 4180 quoted fields
+//   header = true                   # the first record names the columns; false: `columns` does
+//   columns = ["rating", …]         # only with header = false
+//   missing_values = ["", "NA"]     # what a missing field holds; default [""]
+//   label = "rating >= 4"           # or == != < <= >, or a column of 0 and 1
+//
+//   [[data.dense]]                  # one a numeric input, in the model's order
+//   column = "age"
+//   scale = 1.0                     # multiplies the value first
+//   transform = "none"              # none; log1p: log(1 + x); standardize: (x - mean) / std
+//   mean = 0.0                      # with standardize; both or neither, else fitted on the training file
+//   std = 1.0
+//   missing = 0.0                   # value (before scale) of a missing field, or "mean" with standardize;
+//   absent:
+//                                   # a missing field is an error
+//
+//   [[data.sparse]]                 # one a categorical feature, in the model's order
+//   column = "genres"
+//   name = "genres"                 # the feature's; default: the column's
+//   encoding = "vocabulary"         # vocabulary: rows 1, 2, … for the training file's values, the most
+//   frequent
+//                                   #   first (ties by text), row 0 for any other; so rows = values + 1
+//                                   # hash: XXH3 of the text modulo rows; integer: the number is the row
+//   rows = 1000                     # with hash and integer
+//   min_count = 1                   # with vocabulary: values seen less often share row 0
+//   separator = "|"                 # the field is a bag: a list of values; empty values are dropped
+//   max_length = 0                  # with separator: keep at most the first so many; 0: all
+//   missing = "value"               # what a missing field is: "value": the empty text, encoded like any
+//   other;
+//                                   #   "empty": an empty bag; "error". Default: empty for bags, error for
+//                                   integer, #   else value
+//
+// Other top-level tables of the file are not looked at.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace hotrow {
+
+enum class Comparison { kNone, kEqual, kNotEqual, kLess, kLessEqual, kGreater, kGreaterEqual };
+
+struct LabelRule {
+  std::string column;
+  Comparison comparison = Comparison::kNone;  ///< kNone: the column holds 0 and 1
+  double threshold = 0.0;
+};
+
+/// Parses "COLUMN" or "COLUMN OP NUMBER"; throws Error that says so.
+LabelRule ParseLabelRule(const std::string& text);
+std::string ToString(const LabelRule& rule);
+
+enum class DenseTransform { kNone, kLog1p, kStandardize };
+
+struct DenseColumn {
+  std::string column;
+  double scale = 1.0;
+  DenseTransform transform = DenseTransform::kNone;
+  std::optional<double> mean;  ///< of the scaled values; both or neither
+  std::optional<double> std;
+  std::optional<double> missing;
+  bool missing_is_mean = false;
+};
+
+enum class SparseEncoding { kVocabulary, kHash, kInteger };
+enum class MissingField { kValue, kEmpty, kError };
+
+struct SparseColumn {
+  std::string column;
+  std::string name;
+  SparseEncoding encoding = SparseEncoding::kVocabulary;
+  std::int64_t rows = 0;  ///< kVocabulary: known once fitted
+  std::int64_t min_count = 1;
+  std::optional<char> separator;  ///< present: a bag
+  std::int64_t max_length = 0;
+  MissingField missing = MissingField::kValue;
+  std::vector<std::string> vocabulary;  ///< fitted: text of rows 1, 2, …
+  bool fitted = false;                  ///< kVocabulary only
+
+  /// Each sample has exactly one id.
+  bool single() const { return !separator && missing != MissingField::kEmpty; }
+};
+
+struct CsvSchema {
+  char separator = ',';
+  bool quotes = true;
+  bool header = true;
+  std::vector<std::string> columns;
+  std::vector<std::string> missing_values = {""};
+  LabelRule label;
+  std::vector<DenseColumn> dense;
+  std::vector<SparseColumn> sparse;
+  std::string train;
+  std::string eval;
+};
+
+/// Reads and checks a schema. Throws Error naming the file, the line and the key, and the valid keys or
+/// values.
+CsvSchema LoadCsvSchema(const std::string& path);
+
+/// Everything, fitted parts included, as JSON text and back. Text that is not UTF-8 survives. Throws Error
+/// for what ToJson does not write.
+std::string ToJson(const CsvSchema& schema);
+CsvSchema CsvSchemaFromJson(const std::string& text);
+
+}  // namespace hotrow

@@ -1,0 +1,186 @@
+// CsvSchema as JSON. Names of enumerators are the schema file's; a fitted vocabulary is a list in row order.
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "hotrow/base/error.h"
+#include "hotrow/data/csv_schema.h"
+
+namespace hotrow {
+
+NLOHMANN_JSON_SERIALIZE_ENUM(DenseTransform, {{DenseTransform::kNone, "none"},
+                                              {DenseTransform::kLog1p, "log1p"},
+                                              {DenseTransform::kStandardize, "standardize"}})
+NLOHMANN_JSON_SERIALIZE_ENUM(SparseEncoding, {{SparseEncoding::kVocabulary, "vocabulary"},
+                                              {SparseEncoding::kHash, "hash"},
+                                              {SparseEncoding::kInteger, "integer"}})
+NLOHMANN_JSON_SERIALIZE_ENUM(MissingField, {{MissingField::kValue, "value"},
+                                            {MissingField::kEmpty, "empty"},
+                                            {MissingField::kError, "error"}})
+
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr int kVersion = 1;
+
+// JSON texts are UTF-8 and a CSV file may hold any bytes. A list with other bytes in it is written with every
+// byte as the code point of its value.
+bool IsUtf8(const std::vector<std::string>& texts) {
+  try {
+    static_cast<void>(Json(texts).dump());
+    return true;
+  } catch (const Json::type_error&) {
+    return false;
+  }
+}
+
+std::string BytesAsCodePoints(const std::string& bytes) {
+  std::string text;
+  for (const char byte : bytes) {
+    const auto c = static_cast<unsigned char>(byte);
+    if (c < 0x80) {
+      text += byte;
+    } else {
+      text += static_cast<char>(0xc0 | (c >> 6));
+      text += static_cast<char>(0x80 | (c & 0x3f));
+    }
+  }
+  return text;
+}
+
+std::string CodePointsAsBytes(const std::string& text) {
+  std::string bytes;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const auto c = static_cast<unsigned char>(text[i]);
+    if (c >= 0x80 && i + 1 < text.size()) {
+      bytes += static_cast<char>(((c & 0x03) << 6) | (static_cast<unsigned char>(text[++i]) & 0x3f));
+    } else {
+      bytes += text[i];
+    }
+  }
+  return bytes;
+}
+
+Json Texts(const std::vector<std::string>& texts) {
+  if (IsUtf8(texts)) return texts;
+  Json bytes = Json::array();
+  for (const std::string& text : texts) bytes.push_back(BytesAsCodePoints(text));
+  return Json{{"bytes", bytes}};
+}
+
+std::vector<std::string> Texts(const Json& json) {
+  if (json.is_array()) return json.get<std::vector<std::string>>();
+  std::vector<std::string> texts = json.at("bytes").get<std::vector<std::string>>();
+  for (std::string& text : texts) text = CodePointsAsBytes(text);
+  return texts;
+}
+
+template <typename T>
+Json OrNull(const std::optional<T>& value) {
+  return value ? Json(*value) : Json(nullptr);
+}
+
+std::optional<double> OptionalNumber(const Json& json) {
+  return json.is_null() ? std::nullopt : std::optional(json.get<double>());
+}
+
+Json ToJsonValue(const DenseColumn& dense) {
+  return {{"column", dense.column},
+          {"scale", dense.scale},
+          {"transform", dense.transform},
+          {"mean", OrNull(dense.mean)},
+          {"std", OrNull(dense.std)},
+          {"missing", OrNull(dense.missing)},
+          {"missing_is_mean", dense.missing_is_mean}};
+}
+
+DenseColumn DenseFrom(const Json& json) {
+  DenseColumn dense;
+  dense.column = json.at("column").get<std::string>();
+  dense.scale = json.at("scale").get<double>();
+  dense.transform = json.at("transform").get<DenseTransform>();
+  dense.mean = OptionalNumber(json.at("mean"));
+  dense.std = OptionalNumber(json.at("std"));
+  dense.missing = OptionalNumber(json.at("missing"));
+  dense.missing_is_mean = json.at("missing_is_mean").get<bool>();
+  return dense;
+}
+
+Json ToJsonValue(const SparseColumn& sparse) {
+  return {
+      {"column", sparse.column},
+      {"name", sparse.name},
+      {"encoding", sparse.encoding},
+      {"rows", sparse.rows},
+      {"min_count", sparse.min_count},
+      {"separator", sparse.separator ? Json(static_cast<int>(static_cast<unsigned char>(*sparse.separator)))
+                                     : Json(nullptr)},
+      {"max_length", sparse.max_length},
+      {"missing", sparse.missing},
+      {"fitted", sparse.fitted},
+      {"vocabulary", Texts(sparse.vocabulary)}};
+}
+
+SparseColumn SparseFrom(const Json& json) {
+  SparseColumn sparse;
+  sparse.column = json.at("column").get<std::string>();
+  sparse.name = json.at("name").get<std::string>();
+  sparse.encoding = json.at("encoding").get<SparseEncoding>();
+  sparse.rows = json.at("rows").get<std::int64_t>();
+  sparse.min_count = json.at("min_count").get<std::int64_t>();
+  if (!json.at("separator").is_null()) sparse.separator = static_cast<char>(json.at("separator").get<int>());
+  sparse.max_length = json.at("max_length").get<std::int64_t>();
+  sparse.missing = json.at("missing").get<MissingField>();
+  sparse.fitted = json.at("fitted").get<bool>();
+  sparse.vocabulary = Texts(json.at("vocabulary"));
+  const auto values = static_cast<std::int64_t>(sparse.vocabulary.size());
+  const bool vocabulary = sparse.encoding == SparseEncoding::kVocabulary;
+  if (vocabulary ? (sparse.fitted && sparse.rows != values + 1) : sparse.rows < 1) {
+    Fail("CSV encoder: feature '{}' has {} rows and a vocabulary of {}", sparse.name, sparse.rows, values);
+  }
+  return sparse;
+}
+
+}  // namespace
+
+std::string ToJson(const CsvSchema& schema) {
+  Json json = {{"format", "csv"},
+               {"version", kVersion},
+               {"separator", static_cast<int>(static_cast<unsigned char>(schema.separator))},
+               {"quotes", schema.quotes},
+               {"header", schema.header},
+               {"columns", schema.columns},
+               {"missing_values", schema.missing_values},
+               {"label", ToString(schema.label)},
+               {"dense", Json::array()},
+               {"sparse", Json::array()}};
+  for (const DenseColumn& dense : schema.dense) json["dense"].push_back(ToJsonValue(dense));
+  for (const SparseColumn& sparse : schema.sparse) json["sparse"].push_back(ToJsonValue(sparse));
+  return json.dump();
+}
+
+CsvSchema CsvSchemaFromJson(const std::string& text) {
+  try {
+    const Json json = Json::parse(text);
+    if (json.at("format") != "csv") Fail("CSV encoder: the format is {}", json.at("format").dump());
+    if (json.at("version") != kVersion) {
+      Fail("CSV encoder: version {} is unknown to this build, which reads version {}",
+           json.at("version").dump(), kVersion);
+    }
+    CsvSchema schema;
+    schema.separator = static_cast<char>(json.at("separator").get<int>());
+    schema.quotes = json.at("quotes").get<bool>();
+    schema.header = json.at("header").get<bool>();
+    schema.columns = json.at("columns").get<std::vector<std::string>>();
+    schema.missing_values = json.at("missing_values").get<std::vector<std::string>>();
+    schema.label = ParseLabelRule(json.at("label").get<std::string>());
+    for (const Json& dense : json.at("dense")) schema.dense.push_back(DenseFrom(dense));
+    for (const Json& sparse : json.at("sparse")) schema.sparse.push_back(SparseFrom(sparse));
+    return schema;
+  } catch (const Json::exception& error) {
+    Fail("CSV encoder: damaged JSON: {}", error.what());
+  }
+}
+
+}  // namespace hotrow

@@ -1,0 +1,53 @@
+#pragma once
+// Where batches come from, chosen by name: what the command line's data flags say, as plain data.
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "hotrow/base/thread_pool.h"
+#include "hotrow/data/batch.h"
+#include "hotrow/data/record_encoder.h"
+#include "hotrow/data/synthetic.h"
+
+namespace hotrow {
+
+enum class DataFormat { kSynthetic, kCriteo, kCsv };
+/// Parses "synthetic", "criteo", "csv"; throws Error listing them.
+DataFormat ParseDataFormat(const std::string& text);
+
+struct DataSpec {
+  DataFormat format = DataFormat::kSynthetic;
+  std::uint64_t seed = 0;  ///< of the shuffle, or of synthetic numbers
+
+  // criteo and csv
+  std::vector<std::string> paths = {};
+  std::string schema = {};  ///< csv: path of the TOML schema (csv_schema.h)
+  bool shuffle = false;     ///< in memory, in another order each epoch; off: streamed
+  bool need_labels = true;  ///< off for prediction: a file may lack its labels
+
+  // criteo and synthetic
+  std::vector<std::int64_t> rows = {};  ///< of each table
+
+  // synthetic
+  std::vector<std::int32_t> bag_sizes = {};
+  std::int64_t num_dense = 13;
+  IdDistribution ids = {};
+  std::optional<std::int64_t> samples = {};  ///< an epoch's; none: endless
+};
+
+/// What training fixes about a text format: for csv, reads the schema and fits it on spec.paths, the training
+/// files. Null for synthetic data. Throws Error naming what is missing or wrong.
+std::shared_ptr<const RecordEncoder> MakeEncoder(const DataSpec& spec);
+
+/// The encoder whose ToJson gave `text`. Throws Error where the text is something else.
+std::shared_ptr<const RecordEncoder> RecordEncoderFromJson(const std::string& text);
+
+/// Opens the source of `spec`. Text formats need `encoder`: the training source's own, so that evaluation
+/// sees the same vocabularies. `pool` may be null; it makes synthetic batches.
+std::unique_ptr<BatchSource> OpenSource(const DataSpec& spec, std::shared_ptr<const RecordEncoder> encoder,
+                                        ThreadPool* pool = nullptr);
+
+}  // namespace hotrow

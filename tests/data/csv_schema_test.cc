@@ -1,0 +1,233 @@
+#include "hotrow/data/csv_schema.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "hotrow/base/error.h"
+#include "hotrow/base/rng.h"
+#include "tests/data/temp_file.h"
+
+namespace hotrow {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::ThrowsMessage;
+
+constexpr const char* kFull = R"(
+[model]
+anything = 1
+[data]
+format = "csv"
+train = "a.csv"
+separator = "\t"
+quotes = false
+header = false
+columns = ["r", "x", "y", "g", "u", "n"]
+missing_values = ["", "NA"]
+label = "r >= 4"
+[[data.dense]]
+column = "x"
+scale = 0.5
+transform = "log1p"
+missing = 3
+[[data.dense]]
+column = "y"
+transform = "standardize"
+mean = 1
+std = 2.5
+missing = "mean"
+[[data.sparse]]
+column = "g"
+name = "genres"
+separator = "|"
+max_length = 3
+min_count = 2
+[[data.sparse]]
+column = "u"
+encoding = "hash"
+rows = 100
+missing = "empty"
+[[data.sparse]]
+column = "n"
+encoding = "integer"
+rows = 7
+)";
+
+CsvSchema Load(const std::string& text) {
+  const TempFile file("schema.toml", text);
+  return LoadCsvSchema(file.path());
+}
+
+TEST(CsvSchema, ReadsEveryKey) {
+  const CsvSchema schema = Load(kFull);
+  EXPECT_EQ(schema.separator, '\t');
+  EXPECT_FALSE(schema.quotes);
+  EXPECT_FALSE(schema.header);
+  EXPECT_EQ(schema.columns.size(), 6U);
+  EXPECT_THAT(schema.missing_values, ElementsAre("", "NA"));
+  EXPECT_EQ(schema.train, "a.csv");
+  EXPECT_EQ(ToString(schema.label), "r >= 4");
+  ASSERT_EQ(schema.dense.size(), 2U);
+  EXPECT_EQ(schema.dense[0].scale, 0.5);
+  EXPECT_EQ(schema.dense[0].transform, DenseTransform::kLog1p);
+  EXPECT_EQ(schema.dense[0].missing, 3.0);
+  EXPECT_TRUE(schema.dense[1].missing_is_mean);
+  EXPECT_EQ(schema.dense[1].std, 2.5);
+  ASSERT_EQ(schema.sparse.size(), 3U);
+  EXPECT_EQ(schema.sparse[0].name, "genres");
+  EXPECT_EQ(schema.sparse[0].separator, '|');
+  EXPECT_EQ(schema.sparse[0].missing, MissingField::kEmpty);
+  EXPECT_FALSE(schema.sparse[0].single());
+  EXPECT_FALSE(schema.sparse[1].single());
+  EXPECT_TRUE(schema.sparse[2].single());
+  EXPECT_EQ(schema.sparse[2].missing, MissingField::kError);
+}
+
+TEST(CsvSchema, JsonRoundTripsAndIsStable) {
+  CsvSchema schema = Load(kFull);
+  schema.sparse[0].vocabulary = {"a", "Ünïcode", "\xff\xfe raw \x80", "quote\"\n"};
+  schema.sparse[0].rows = 5;
+  schema.sparse[0].fitted = true;
+  schema.dense[1].mean = 0.1 + 0.2;
+  const std::string json = ToJson(schema);
+  const CsvSchema read = CsvSchemaFromJson(json);
+  EXPECT_EQ(ToJson(read), json);
+  EXPECT_EQ(read.sparse[0].vocabulary, schema.sparse[0].vocabulary);
+  EXPECT_EQ(read.dense[1].mean, schema.dense[1].mean);
+  EXPECT_EQ(read.separator, '\t');
+  EXPECT_EQ(read.label.threshold, 4.0);
+}
+
+TEST(CsvSchema, DamagedJsonIsAnError) {
+  const std::string json = ToJson(Load(kFull));
+  EXPECT_THAT([] { CsvSchemaFromJson("{"); }, ThrowsMessage<Error>(HasSubstr("CSV encoder: damaged JSON")));
+  EXPECT_THAT([] { CsvSchemaFromJson(R"({"format":"csv","version":2})"); },
+              ThrowsMessage<Error>(HasSubstr("version 2 is unknown to this build, which reads version 1")));
+  RandomSequence random(4, RandomStream::kShuffle);
+  for (int round = 0; round < 2000; ++round) {
+    std::string text = json;
+    const auto at = static_cast<std::size_t>(random.NextBelow(static_cast<std::int64_t>(text.size())));
+    if (round % 2 == 0) {
+      text[at] = static_cast<char>(random.NextBelow(256));
+    } else {
+      text.erase(at, static_cast<std::size_t>(random.NextBelow(20)));
+    }
+    try {
+      CsvSchemaFromJson(text);
+    } catch (const Error&) {
+    }
+  }
+}
+
+struct BadSchema {
+  std::string text;
+  std::string message;  // behind the path
+};
+
+TEST(CsvSchema, MistakesNameLineKeyAndWhatIsValid) {
+  const std::string head = "[data]\nlabel = \"y\"\n";
+  const std::string sparse = "[[data.sparse]]\ncolumn = \"u\"\n";
+  const std::vector<BadSchema> cases = {
+      {"x = ", ":1: "},
+      {"[model]\n", ": no [data] table"},
+      {"[data]\n" + sparse, ":1: [data] needs the key 'label'"},
+      {head + "lable = 1\n",
+       ":3: unknown key 'lable' in [data]; valid keys are format, train, eval, separator, quotes, header, "
+       "columns, "
+       "missing_values, label, dense, sparse"},
+      {head, "'sparse' in [data] is empty: at least one [[data.sparse]] is needed"},
+      {head + "format = \"criteo\"\n" + sparse, ":3: 'format' in [data] is not \"csv\""},
+      {head + "separator = \",,\"\n" + sparse, ":3: 'separator' in [data] is ',,'; one character"},
+      {head + "header = 1\n" + sparse, ":3: 'header' in [data] must be true or false"},
+      {head + "header = false\n" + sparse, "'columns' in [data] is needed with header = false"},
+      {head + "columns = [\"a\"]\n" + sparse, ":3: 'columns' in [data] belongs to header = false"},
+      {head + "missing_values = \"x\"\n" + sparse, ":3: 'missing_values' in [data] must be a list of texts"},
+      {head + "missing_values = [1]\n" + sparse, ":3: 'missing_values' in [data] must be a list of texts"},
+      {head + "dense = 3\n" + sparse, ":3: 'dense' in [data] must be written as [[data.dense]]"},
+      {"[data]\nlabel = \"y >\"\n" + sparse,
+       ":2: 'label' in [data] is no label rule: 'y >' is neither COLUMN nor COLUMN OP NUMBER with an OP of "
+       "==, !=, <, "
+       "<=, >, >="},
+      {head + "[[data.dense]]\n" + sparse, ":3: [[data.dense]] needs the key 'column'"},
+      {head + "[[data.dense]]\ncolumn = \"a\"\ntransfrom = \"log\"\n" + sparse,
+       ":5: unknown key 'transfrom' in [[data.dense]]; valid keys are column, scale, transform, mean, std, "
+       "missing"},
+      {head + "[[data.dense]]\ncolumn = \"a\"\ntransform = \"log\"\n" + sparse,
+       ":5: 'transform' in [[data.dense]] is 'log', none of none, log1p, standardize"},
+      {head + "[[data.dense]]\ncolumn = \"a\"\nscale = \"1\"\n" + sparse,
+       ":5: 'scale' in [[data.dense]] must be a number"},
+      {head + "[[data.dense]]\ncolumn = \"a\"\nscale = inf\n" + sparse,
+       ":5: 'scale' in [[data.dense]] must be finite"},
+      {head + "[[data.dense]]\ncolumn = \"a\"\nmean = 1\n" + sparse,
+       ":5: 'mean' in [[data.dense]] needs the other of mean and std too"},
+      {head + "[[data.dense]]\ncolumn = \"a\"\nmean = 1\nstd = 1\n" + sparse,
+       ":5: 'mean' in [[data.dense]] belongs to transform = \"standardize\""},
+      {head + "[[data.dense]]\ncolumn = \"a\"\ntransform = \"standardize\"\nmean = 1\nstd = 0\n" + sparse,
+       ":7: 'std' in [[data.dense]] must be above 0"},
+      {head + "[[data.dense]]\ncolumn = \"a\"\nmissing = \"mean\"\n" + sparse,
+       ":5: 'missing' in [[data.dense]] must be a number, or \"mean\" with transform = \"standardize\""},
+      {head + sparse + "encoding = \"onehot\"\n",
+       ":5: 'encoding' in [[data.sparse]] is 'onehot', none of vocabulary, hash, integer"},
+      {head + sparse + "encoding = \"hash\"\n",
+       "'rows' in [[data.sparse]] is needed with encoding hash or integer"},
+      {head + sparse + "encoding = \"hash\"\nrows = 0\n",
+       ":6: 'rows' in [[data.sparse]] is 0; at least 1 is needed"},
+      {head + sparse + "encoding = \"hash\"\nrows = 2.5\n",
+       ":6: 'rows' in [[data.sparse]] must be an integer"},
+      {head + sparse + "rows = 5\n", ":5: 'rows' in [[data.sparse]] is the training file's matter"},
+      {head + sparse + "max_length = 5\n", ":5: 'max_length' in [[data.sparse]] needs a separator"},
+      {head + sparse + "encoding = \"integer\"\nrows = 5\nmissing = \"value\"\n",
+       ":7: 'missing' in [[data.sparse]] cannot be \"value\""},
+      {head + sparse + "encoding = \"hash\"\nrows = 5\nmin_count = 2\n",
+       ":7: 'min_count' in [[data.sparse]] belongs to encoding = \"vocabulary\""},
+      {head + sparse + sparse,
+       ":6: 'column' in [[data.sparse]] 'u' names two features; give one another name"},
+  };
+  for (const BadSchema& bad : cases) {
+    const TempFile file("schema.toml", bad.text);
+    EXPECT_THAT([&] { LoadCsvSchema(file.path()); }, ThrowsMessage<Error>(HasSubstr(bad.message)))
+        << bad.text;
+    EXPECT_THAT([&] { LoadCsvSchema(file.path()); }, ThrowsMessage<Error>(HasSubstr("schema.toml:")))
+        << bad.text;
+  }
+  EXPECT_THAT([] { LoadCsvSchema("/no/such.toml"); }, ThrowsMessage<Error>(HasSubstr("/no/such.toml")));
+}
+
+TEST(CsvSchema, LabelRules) {
+  EXPECT_EQ(ParseLabelRule(" click ").column, "click");
+  EXPECT_EQ(ParseLabelRule("a b<3").comparison, Comparison::kLess);
+  EXPECT_EQ(ParseLabelRule("a b<3").column, "a b");
+  EXPECT_EQ(ParseLabelRule("x<= -1e3").threshold, -1000.0);
+  EXPECT_EQ(ParseLabelRule("x!=0").comparison, Comparison::kNotEqual);
+  EXPECT_EQ(ParseLabelRule("x == 2").comparison, Comparison::kEqual);
+  EXPECT_EQ(ParseLabelRule("x > 2").comparison, Comparison::kGreater);
+  for (const char* bad : {"", " ", ">= 4", "x >=", "x = 4", "x >= four", "x ! 4", "x >= nan", "x >= 4 5"}) {
+    EXPECT_THAT([&] { ParseLabelRule(bad); }, ThrowsMessage<Error>(HasSubstr("is neither COLUMN nor")))
+        << bad;
+  }
+}
+
+TEST(CsvSchema, MutatedSchemasOnlyThrowError) {
+  RandomSequence random(10, RandomStream::kShuffle);
+  const TempFile file("schema.toml");
+  for (int round = 0; round < 2000; ++round) {
+    std::string text = kFull;
+    for (std::int64_t n = 1 + random.NextBelow(3); n > 0; --n) {
+      const auto at = static_cast<std::size_t>(random.NextBelow(static_cast<std::int64_t>(text.size())));
+      if (random.NextBelow(2) == 0) {
+        text[at] = static_cast<char>(random.NextBelow(256));
+      } else {
+        text.erase(at, static_cast<std::size_t>(random.NextBelow(12)));
+      }
+    }
+    file.Write(text);
+    try {
+      LoadCsvSchema(file.path());
+    } catch (const Error&) {
+    }
+  }
+}
+
+}  // namespace
+}  // namespace hotrow
