@@ -59,27 +59,46 @@ LinearRunner::Products& LinearRunner::ForRows(std::int64_t rows) {
   return *found;
 }
 
-void LinearRunner::Forward(std::int64_t rows, const float* x, float* y) {
+Gemm& LinearRunner::MadeForward(std::int64_t rows) {
   auto& gemm = ForRows(rows).forward;
   if (!gemm) gemm = Gemm::WithWeights(linear_->ForwardSpec(rows), linear_->forward_weights_, *scratch_);
-  const auto& bias = linear_->spec_.bias;
-  gemm->Run(x, bias ? linear_->parameters_->weights(*bias) : nullptr, y);
+  return *gemm;
 }
 
-void LinearRunner::InputGradient(std::int64_t rows, const float* dz, float* dx) {
+Gemm& LinearRunner::MadeInputGradient(std::int64_t rows) {
   HOTROW_CHECK(linear_->input_gradient_weights_.has_value());
   auto& gemm = ForRows(rows).input_gradient;
   if (!gemm) {
     gemm = Gemm::WithWeights(linear_->InputGradientSpec(rows), *linear_->input_gradient_weights_, *scratch_);
   }
-  gemm->Run(dz, nullptr, dx);
+  return *gemm;
+}
+
+Gemm& LinearRunner::MadeWeightGradient(std::int64_t rows, Accumulate accumulate) {
+  auto& gemm = ForRows(rows).weight_gradient[accumulate == Accumulate::kYes ? 1 : 0];
+  if (!gemm) gemm = Gemm::Transposed(linear_->WeightGradientSpec(rows, accumulate), *scratch_);
+  return *gemm;
+}
+
+const Gemm& LinearRunner::ForwardProduct(std::int64_t rows) { return MadeForward(rows); }
+const Gemm& LinearRunner::InputGradientProduct(std::int64_t rows) { return MadeInputGradient(rows); }
+const Gemm& LinearRunner::WeightGradientProduct(std::int64_t rows, Accumulate accumulate) {
+  return MadeWeightGradient(rows, accumulate);
+}
+
+void LinearRunner::Forward(std::int64_t rows, const float* x, float* y) {
+  const auto& bias = linear_->spec_.bias;
+  MadeForward(rows).Run(x, bias ? linear_->parameters_->weights(*bias) : nullptr, y);
+}
+
+void LinearRunner::InputGradient(std::int64_t rows, const float* dz, float* dx) {
+  MadeInputGradient(rows).Run(dz, nullptr, dx);
 }
 
 void LinearRunner::WeightGradient(std::int64_t rows, const float* x, const float* dz, Accumulate accumulate,
                                   float* gradient) {
-  auto& gemm = ForRows(rows).weight_gradient[accumulate == Accumulate::kYes ? 1 : 0];
-  if (!gemm) gemm = Gemm::Transposed(linear_->WeightGradientSpec(rows, accumulate), *scratch_);
-  gemm->RunTransposed(x, dz, gradient + At(*linear_->parameters_, linear_->spec_.weight).offset);
+  float* dw = gradient + At(*linear_->parameters_, linear_->spec_.weight).offset;
+  MadeWeightGradient(rows, accumulate).RunTransposed(x, dz, dw);
 }
 
 float* LinearRunner::BiasGradient(float* gradient) const {

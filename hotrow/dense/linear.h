@@ -68,6 +68,12 @@ class LinearRunner {
   void WeightGradient(std::int64_t rows, const float* x, const float* dz, Accumulate accumulate,
                       float* gradient);
 
+  /// The kernels that were chosen for a number of rows, by the library's names; the products are made if need
+  /// be. An input gradient only where the layer has one.
+  const Gemm& ForwardProduct(std::int64_t rows);
+  const Gemm& InputGradientProduct(std::int64_t rows);
+  const Gemm& WeightGradientProduct(std::int64_t rows, Accumulate accumulate);
+
   /// Where the bias stands in a flat gradient; null without one.
   float* BiasGradient(float* gradient) const;
 
@@ -80,6 +86,9 @@ class LinearRunner {
     std::optional<Gemm> weight_gradient[2];  // by Accumulate
   };
   Products& ForRows(std::int64_t rows);
+  Gemm& MadeForward(std::int64_t rows);
+  Gemm& MadeInputGradient(std::int64_t rows);
+  Gemm& MadeWeightGradient(std::int64_t rows, Accumulate accumulate);
 
   const Linear* linear_;
   GemmScratch* scratch_;
