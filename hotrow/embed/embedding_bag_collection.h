@@ -3,11 +3,11 @@
 
 #include <cstdint>
 #include <memory>
-#include <span>
 #include <string>
 #include <vector>
 
 #include "hotrow/base/thread_pool.h"
+#include "hotrow/embed/pooled_view.h"
 #include "hotrow/embed/table.h"
 #include "hotrow/embed/table_config.h"
 #include "hotrow/optim/optimizer_config.h"
@@ -19,16 +19,6 @@ enum class BackwardKernel { kFused, kUnfused };
 BackwardKernel ParseBackwardKernel(
     const std::string& text);  ///< "fused", "unfused"; throws Error listing them
 
-/// Where pooled rows go, or their gradients come from: feature f of sample s is at data[s * row_stride +
-/// column[f]], as wide as its table. Non-owning. With column[f] = (f + 1) * D this is the tower's input
-/// itself, and nothing is concatenated.
-template <typename T>
-struct PooledView {
-  T* data = nullptr;
-  std::int64_t row_stride = 0;            ///< floats
-  std::span<const std::int64_t> columns;  ///< [F], the order of the batch's keys
-};
-
 struct EmbeddingOptions {
   OptimizerConfig optimizer;
   BackwardKernel kernel = BackwardKernel::kFused;
@@ -39,8 +29,8 @@ struct EmbeddingOptions {
 class EmbeddingBagCollection {
  public:
   /// Keys of every batch, in order: feature_names. Each is served by exactly one table. Throws Error for a
-  /// feature without a table or with two, and when the tables do not fit in memory (saying what is needed and
-  /// what there is).
+  /// feature without a table or with two, for the unfused kernel on lazy tables, and when eager tables do not
+  /// fit in memory (saying what is needed and what there is).
   EmbeddingBagCollection(std::vector<EmbeddingTableConfig> tables, std::vector<std::string> feature_names,
                          const EmbeddingOptions& options, ThreadPool& pool);
   ~EmbeddingBagCollection();
@@ -51,16 +41,19 @@ class EmbeddingBagCollection {
   /// Table that feature f looks up in.
   std::int64_t TableOfFeature(std::int64_t f) const;
 
-  /// Pools every bag of the batch into `out`. Ids must have passed CheckIds. Allocates nothing once it has
-  /// seen the largest batch. Never changes or grows a table, so evaluation costs no memory.
+  /// Pools every bag of the batch (keys as feature_names) into `out`. Ids must have passed CheckIds.
+  /// Allocates nothing once it has seen the largest batch. Never changes or grows a table, so evaluation
+  /// costs no memory.
   void Forward(const KeyedJaggedTensor& batch, PooledView<float> out, ThreadPool& pool);
 
   /// Sums each touched row's gradient in canonical order (docs/ARCHITECTURE.md, "Determinism";
   /// `reduction_units` cuts the batch with EvenSlice) and applies the optimizer once to it. `step` counts
   /// from 1 (Adam's bias correction). Fused: cost follows the ids. Unfused: a dense gradient as large as the
-  /// table, and the optimizer over every row.
+  /// table, and the optimizer over every row. The learning rate may be changed between steps.
   void Backward(const KeyedJaggedTensor& batch, PooledView<const float> gradient,
                 std::int64_t reduction_units, std::int64_t step, ThreadPool& pool);
+
+  void set_learning_rate(float learning_rate);
 
   /// Sum modulo 2^64 over (table name, row, aligned 4-column group, its bytes) of XXH3: weights, and
   /// optimizer state. Equal for eager and lazy tables and any sharding. Cost: every row of every table.

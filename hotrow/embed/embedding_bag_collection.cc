@@ -1,0 +1,195 @@
+#include "hotrow/embed/embedding_bag_collection.h"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "hotrow/base/error.h"
+#include "hotrow/base/size.h"
+#include "hotrow/base/system.h"
+#include "hotrow/embed/fused_backward.h"
+#include "hotrow/embed/pooled_lookup.h"
+#include "hotrow/embed/table_hash.h"
+#include "hotrow/embed/unfused_backward.h"
+
+namespace hotrow {
+namespace {
+
+constexpr double kGiB = 1024.0 * 1024.0 * 1024.0;
+
+double GiB(std::int64_t bytes) { return static_cast<double>(bytes) / kGiB; }
+
+// Table of each feature. Throws Error unless every feature has exactly one.
+std::vector<std::size_t> AssignTables(const std::vector<EmbeddingTableConfig>& tables,
+                                      const std::vector<std::string>& feature_names) {
+  std::map<std::string, std::size_t> table_of;
+  for (std::size_t t = 0; t < tables.size(); ++t) {
+    for (const std::string& feature : tables[t].feature_names) {
+      const auto [place, is_new] = table_of.emplace(feature, t);
+      if (!is_new) {
+        Fail("feature '{}' is looked up in two tables, '{}' and '{}'; it must have one", feature,
+             tables[place->second].name, tables[t].name);
+      }
+      if (std::find(feature_names.begin(), feature_names.end(), feature) == feature_names.end()) {
+        Fail("table '{}': feature '{}' is not among the batch's features", tables[t].name, feature);
+      }
+    }
+  }
+  std::vector<std::size_t> out;
+  for (const std::string& feature : feature_names) {
+    const auto found = table_of.find(feature);
+    if (found == table_of.end()) Fail("feature '{}' has no embedding table", feature);
+    out.push_back(found->second);
+  }
+  return out;
+}
+
+void CheckMemory(const std::vector<EmbeddingTableConfig>& tables, const EmbeddingOptions& options) {
+  if (options.storage == StorageKind::kLazy) {
+    if (options.kernel == BackwardKernel::kUnfused) {
+      Fail("the unfused kernel updates every row and needs eager tables, not lazy ones");
+    }
+    return;
+  }
+  const std::int64_t rows = EagerBytes(tables, options.optimizer.kind);
+  std::int64_t gradients = 0;
+  if (options.kernel == BackwardKernel::kUnfused) {
+    for (const EmbeddingTableConfig& table : tables) {
+      gradients =
+          CheckedAdd(gradients, UnfusedBackward::GradientBytes(table.num_embeddings, table.embedding_dim));
+    }
+  }
+  const std::int64_t needed = CheckedAdd(rows, gradients);
+  const std::int64_t available = AvailableMemory();
+  if (needed <= available) return;
+  Fail(
+      "embedding tables need {:.2f} GiB ({:.2f} GiB weights and optimizer state, {:.2f} GiB dense gradients "
+      "of the "
+      "unfused kernel); {:.2f} GiB are available (lazy tables with the fused kernel keep only the rows that "
+      "were "
+      "trained)",
+      GiB(needed), GiB(rows), GiB(gradients), GiB(available));
+}
+
+}  // namespace
+
+BackwardKernel ParseBackwardKernel(const std::string& text) {
+  if (text == "fused") return BackwardKernel::kFused;
+  if (text == "unfused") return BackwardKernel::kUnfused;
+  Fail("unknown kernel '{}', must be one of: fused, unfused", text);
+}
+
+struct EmbeddingBagCollection::Impl {
+  std::vector<std::unique_ptr<EmbeddingTable>> tables;
+  std::vector<std::size_t> table_of_feature;
+  // Per table, its features in the table's order.
+  std::vector<std::vector<std::size_t>> features_of_table;
+  OptimizerConfig optimizer;
+  BackwardKernel kernel = BackwardKernel::kFused;
+
+  PooledLookup lookup;
+  FusedBackward fused;
+  UnfusedBackward unfused;
+  std::vector<FeatureLookup> lookups;   // per feature, refilled each step
+  std::vector<BagGradients> gradients;  // per table, refilled each step
+
+  void CheckBatch(const KeyedJaggedTensor& batch, std::size_t columns) const {
+    HOTROW_CHECK(static_cast<std::size_t>(batch.num_features()) == table_of_feature.size());
+    HOTROW_CHECK(columns == table_of_feature.size());
+  }
+};
+
+EmbeddingBagCollection::EmbeddingBagCollection(std::vector<EmbeddingTableConfig> tables,
+                                               std::vector<std::string> feature_names,
+                                               const EmbeddingOptions& options, ThreadPool& pool)
+    : impl_(std::make_unique<Impl>()) {
+  Validate(tables);
+  Validate(options.optimizer);
+  impl_->table_of_feature = AssignTables(tables, feature_names);
+  CheckMemory(tables, options);
+  impl_->optimizer = options.optimizer;
+  impl_->kernel = options.kernel;
+  for (std::size_t t = 0; t < tables.size(); ++t) {
+    std::vector<std::size_t> features;
+    for (const std::string& feature : tables[t].feature_names) {
+      const auto found = std::find(feature_names.begin(), feature_names.end(), feature);
+      features.push_back(static_cast<std::size_t>(found - feature_names.begin()));
+    }
+    impl_->features_of_table.push_back(std::move(features));
+    impl_->tables.push_back(
+        std::make_unique<EmbeddingTable>(std::move(tables[t]), TableShard{}, options.optimizer.kind,
+                                         options.storage, static_cast<std::int64_t>(t), options.seed, pool));
+    impl_->gradients.push_back({impl_->tables.back().get(), {}});
+  }
+}
+
+EmbeddingBagCollection::~EmbeddingBagCollection() = default;
+
+std::int64_t EmbeddingBagCollection::num_tables() const {
+  return static_cast<std::int64_t>(impl_->tables.size());
+}
+EmbeddingTable& EmbeddingBagCollection::table(std::int64_t t) {
+  return *impl_->tables[static_cast<std::size_t>(t)];
+}
+const EmbeddingTable& EmbeddingBagCollection::table(std::int64_t t) const {
+  return *impl_->tables[static_cast<std::size_t>(t)];
+}
+std::int64_t EmbeddingBagCollection::TableOfFeature(std::int64_t f) const {
+  return static_cast<std::int64_t>(impl_->table_of_feature[static_cast<std::size_t>(f)]);
+}
+
+void EmbeddingBagCollection::Forward(const KeyedJaggedTensor& batch, PooledView<float> out,
+                                     ThreadPool& pool) {
+  Impl& impl = *impl_;
+  impl.CheckBatch(batch, out.columns.size());
+  impl.lookups.clear();
+  for (std::size_t f = 0; f < impl.table_of_feature.size(); ++f) {
+    impl.lookups.push_back({impl.tables[impl.table_of_feature[f]].get(),
+                            batch.feature(static_cast<std::int64_t>(f)), out.data + out.columns[f],
+                            out.row_stride});
+  }
+  impl.lookup.Run(impl.lookups, pool);
+}
+
+void EmbeddingBagCollection::Backward(const KeyedJaggedTensor& batch, PooledView<const float> gradient,
+                                      std::int64_t reduction_units, std::int64_t step, ThreadPool& pool) {
+  Impl& impl = *impl_;
+  impl.CheckBatch(batch, gradient.columns.size());
+  for (std::size_t t = 0; t < impl.tables.size(); ++t) {
+    std::vector<FeatureGradient>& features = impl.gradients[t].features;
+    features.clear();
+    for (const std::size_t f : impl.features_of_table[t]) {
+      features.push_back({batch.feature(static_cast<std::int64_t>(f)), gradient.data + gradient.columns[f],
+                          gradient.row_stride});
+    }
+  }
+  if (impl.kernel == BackwardKernel::kFused) {
+    impl.fused.Run(impl.gradients, impl.optimizer, step, reduction_units, pool);
+  } else {
+    impl.unfused.Run(impl.gradients, impl.optimizer, step, reduction_units, pool);
+  }
+}
+
+void EmbeddingBagCollection::set_learning_rate(float learning_rate) {
+  impl_->optimizer.learning_rate = learning_rate;
+}
+
+std::uint64_t EmbeddingBagCollection::WeightsHash(ThreadPool& pool) const {
+  std::uint64_t sum = 0;
+  for (const auto& table : impl_->tables) sum += HashWeights(*table, pool);
+  return sum;
+}
+
+std::uint64_t EmbeddingBagCollection::StateHash(ThreadPool& pool) const {
+  std::uint64_t sum = 0;
+  for (const auto& table : impl_->tables) sum += HashState(*table, pool);
+  return sum;
+}
+
+std::int64_t EmbeddingBagCollection::LogicalBytes() const {
+  std::int64_t bytes = 0;
+  for (const auto& table : impl_->tables) bytes += table->LogicalBytes();
+  return bytes;
+}
+
+}  // namespace hotrow

@@ -1,0 +1,135 @@
+#include "hotrow/embed/row_kernels.h"
+
+#include <algorithm>
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "hotrow/embed/row_kernels.cc"
+// clang-format off: foreach_target must come before highway.h
+#include <hwy/foreach_target.h>
+#include <hwy/highway.h>
+// clang-format on
+
+#include "hotrow/embed/gradient_sum-inl.h"
+#include "hotrow/embed/row_update-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace hotrow {
+namespace HWY_NAMESPACE {
+
+struct StoreSink {
+  const EntrySorter::Bucket& bucket;
+  std::int64_t dim;
+  float* gradients;
+  std::int64_t* rows;
+
+  HWY_INLINE void Prefetch(std::uint32_t key) const {
+    if (rows == nullptr) PrefetchFloats(gradients + bucket.Row(key) * dim, dim);
+  }
+  HWY_INLINE void Take(std::uint32_t key, const float* gradient) {
+    float* out = gradients;
+    if (rows == nullptr) {
+      out += bucket.Row(key) * dim;
+    } else {
+      *rows++ = bucket.Row(key);
+      gradients += dim;
+    }
+    ForEachColumnVector(
+        dim, [&](auto d, std::int64_t c) HWY_ATTR { hn::StoreU(hn::LoadU(d, gradient + c), d, out + c); });
+  }
+};
+
+template <typename E>
+void SumBucket(const EntrySorter::Bucket& bucket, std::span<const E> entries, const FeatureGradient* features,
+               std::int64_t dim, const ReductionUnits& units, float* partials, const GradientSink& out) {
+  StoreSink sink{bucket, dim, out.gradients, out.rows};
+  const GradientSource source{features, bucket.bag_shift, dim};
+  RowWalker<E, StoreSink>(entries, source, units, partials, sink).Run();
+}
+
+void SumPlain(const EntrySorter::Bucket& bucket, std::span<const Entry> entries,
+              const FeatureGradient* features, std::int64_t dim, const ReductionUnits& units, float* partials,
+              const GradientSink& sink) {
+  SumBucket(bucket, entries, features, dim, units, partials, sink);
+}
+void SumScaled(const EntrySorter::Bucket& bucket, std::span<const ScaledEntry> entries,
+               const FeatureGradient* features, std::int64_t dim, const ReductionUnits& units,
+               float* partials, const GradientSink& sink) {
+  SumBucket(bucket, entries, features, dim, units, partials, sink);
+}
+
+void UpdateBlock(const RowBlock& block, const OptimizerConfig& optimizer, const OptimizerFactors& factors,
+                 const float* mean_squares, const BackwardScratch::Rows& scratch) {
+  const RowUpdate update{factors, block.dim, scratch.decayed, scratch.groups};
+  const ApplyRowFunction apply = ChooseApplyRow(optimizer);
+  const std::int64_t used = block.dim + StateWidth(optimizer.kind, block.dim);
+  constexpr std::int64_t kRowsAhead = 8;
+  const auto address = [&](std::int64_t i) HWY_ATTR {
+    return block.view.Find(block.rows == nullptr ? block.first + i : block.rows[i]);
+  };
+  for (std::int64_t i = 0; i < block.count; ++i) {
+    // Rows that lie one after another are fetched by the hardware.
+    if (block.rows != nullptr) PrefetchFloats(address(std::min(i + kRowsAhead, block.count - 1)), used);
+    float* row = address(i);
+    const float* gradient = block.gradients + i * block.dim;
+    if (mean_squares == nullptr || optimizer.kind != OptimizerKind::kRowWiseAdagrad) {
+      apply(update, row, gradient);
+      continue;
+    }
+    switch (optimizer.weight_decay_mode) {
+      case WeightDecayMode::kNone:
+        ApplyRowWise<WeightDecayMode::kNone>(update, mean_squares[i], row, gradient);
+        break;
+      case WeightDecayMode::kL2:
+        ApplyRowWise<WeightDecayMode::kL2>(update, mean_squares[i], row,
+                                           DecayRowGradient<WeightDecayMode::kL2>(update, row, gradient));
+        break;
+      case WeightDecayMode::kDecoupled:
+        ApplyRowWise<WeightDecayMode::kDecoupled>(update, mean_squares[i], row, gradient);
+        break;
+    }
+  }
+}
+
+void SquareGroupsRow(const float* gradient, const float* weights, std::int64_t dim,
+                     const OptimizerFactors& factors, const BackwardScratch::Rows& scratch, float* groups) {
+  const RowUpdate update{factors, dim, scratch.decayed, scratch.groups};
+  if (weights != nullptr) gradient = DecayRowGradient<WeightDecayMode::kL2>(update, weights, gradient);
+  SumSquareGroups(gradient, dim, groups);
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace hotrow
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace hotrow {
+namespace {
+
+HWY_EXPORT(SumPlain);
+HWY_EXPORT(SumScaled);
+HWY_EXPORT(UpdateBlock);
+HWY_EXPORT(SquareGroupsRow);
+
+}  // namespace
+
+void SumBucketRows(const EntrySorter::Bucket& bucket, std::span<const Entry> entries,
+                   const FeatureGradient* features, std::int64_t dim, const ReductionUnits& units,
+                   float* partials, const GradientSink& sink) {
+  HWY_DYNAMIC_DISPATCH(SumPlain)(bucket, entries, features, dim, units, partials, sink);
+}
+void SumBucketRows(const EntrySorter::Bucket& bucket, std::span<const ScaledEntry> entries,
+                   const FeatureGradient* features, std::int64_t dim, const ReductionUnits& units,
+                   float* partials, const GradientSink& sink) {
+  HWY_DYNAMIC_DISPATCH(SumScaled)(bucket, entries, features, dim, units, partials, sink);
+}
+void UpdateRowBlock(const RowBlock& block, const OptimizerConfig& optimizer, const OptimizerFactors& factors,
+                    const float* mean_squares, const BackwardScratch::Rows& scratch) {
+  HWY_DYNAMIC_DISPATCH(UpdateBlock)(block, optimizer, factors, mean_squares, scratch);
+}
+void SquareGroupsOfRow(const float* gradient, const float* weights, std::int64_t dim,
+                       const OptimizerFactors& factors, const BackwardScratch::Rows& scratch, float* groups) {
+  HWY_DYNAMIC_DISPATCH(SquareGroupsRow)(gradient, weights, dim, factors, scratch, groups);
+}
+
+}  // namespace hotrow
+#endif  // HWY_ONCE

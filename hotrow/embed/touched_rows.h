@@ -1,0 +1,56 @@
+#pragma once
+// "Sum" and "apply" as steps of their own, for when something happens between them: row-wise Adagrad under a
+// column split exchanges the squares of the shards. Composed, they give the fused backward's bits.
+
+#include <cstdint>
+#include <vector>
+
+#include "hotrow/base/buffer.h"
+#include "hotrow/base/thread_pool.h"
+#include "hotrow/embed/backward_scratch.h"
+#include "hotrow/embed/bag_gradients.h"
+#include "hotrow/embed/entry_sorter.h"
+#include "hotrow/embed/reduction_units.h"
+#include "hotrow/optim/optimizer_config.h"
+
+namespace hotrow {
+
+/// One table's touched rows and their summed gradients. The order is a function of the ids alone: shards of
+/// one table that got the same ids list the same rows in the same order.
+struct TouchedRows {
+  std::int64_t count = 0;
+  Buffer<std::int64_t> rows;  ///< [count], distinct
+  Buffer<float> gradients;    ///< [count, dim]
+};
+
+/// Sums every touched row's gradient in the canonical order (FusedBackward). Keeps its scratch between calls.
+class TouchedRowSum {
+ public:
+  /// `units` reduction units. Reuses the memory of `out`.
+  void Run(const BagGradients& input, std::int64_t units, ThreadPool& pool, TouchedRows& out);
+
+ private:
+  template <typename E>
+  void SortBucket(std::int64_t index, int thread, std::int64_t* rows_of_bucket);
+  template <typename E>
+  void SumBucket(std::int64_t index, int thread, const BagGradients& input, std::int64_t first,
+                 TouchedRows& out);
+
+  EntrySorter sorter_;
+  ReductionUnits units_;
+  BackwardScratch scratch_;
+  std::vector<std::int64_t> first_of_bucket_;
+};
+
+/// Gives touched rows of a lazy table their memory, then applies the optimizer to each. For row-wise Adagrad
+/// mean_squares[i] is the mean of g^2 over touched row i, all its columns, L2 decay included (null: this
+/// table has all the columns, the mean is computed here); other optimizers ignore it. `step` counts from 1.
+void ApplyToRows(EmbeddingTable& table, const OptimizerConfig& optimizer, std::int64_t step,
+                 const TouchedRows& touched, const float* mean_squares, ThreadPool& pool);
+
+/// For a column shard under row-wise Adagrad: groups[i, SquareGroups(dim)], the sums of squares of touched
+/// row i's aligned 4-column groups, L2 decay included. Groups of all shards side by side go into MeanSquare.
+void SquareGroupsOfRows(const EmbeddingTable& table, const OptimizerConfig& optimizer,
+                        const TouchedRows& touched, float* groups, ThreadPool& pool);
+
+}  // namespace hotrow

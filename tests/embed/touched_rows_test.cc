@@ -1,0 +1,112 @@
+#include "hotrow/embed/touched_rows.h"
+
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "tests/embed/backward_cases.h"
+#include "tests/embed/expected_tables.h"
+#include "tests/optim/simd_targets.h"
+
+namespace hotrow {
+namespace {
+
+using test::BackwardCase;
+using test::ExpectSameBits;
+using test::kSteps;
+using test::MakeConfig;
+using test::ReadTable;
+using test::TableValues;
+
+TEST(TouchedRows, SumThenApplyIsTheFusedBackward) {
+  ThreadPool one(1);
+  ThreadPool three(3);
+  std::uint64_t seed = 900;
+  for (const auto& [name, shapes] : test::BackwardShapes()) {
+    for (const OptimizerKind kind :
+         {OptimizerKind::kAdagrad, OptimizerKind::kRowWiseAdagrad, OptimizerKind::kAdam}) {
+      for (const WeightDecayMode mode : {WeightDecayMode::kNone, WeightDecayMode::kL2}) {
+        if (shapes[0].samples > 1000 && (kind != OptimizerKind::kAdagrad || mode != WeightDecayMode::kNone))
+          continue;
+        SCOPED_TRACE(name + ", " + ToString(kind) + ", " + ToString(mode));
+        const BackwardCase backward(shapes, shapes[0].samples > 1000 ? 4 : 70, PoolingType::kSum, ++seed);
+        const OptimizerConfig config = MakeConfig(kind, mode);
+        const TableValues<float> expected = test::Expected<float>(backward, config, 8);
+        test::ForEachSimdTarget([&] {
+          for (ThreadPool* pool : {&one, &three}) {
+            const auto table = backward.MakeTable(kind, StorageKind::kLazy, *pool);
+            TouchedRowSum sum;
+            TouchedRows touched;
+            for (std::int64_t step = 1; step <= kSteps; ++step) {
+              sum.Run(backward.On(*table), 8, *pool, touched);
+              const std::set<std::int64_t> distinct(touched.rows.data(), touched.rows.data() + touched.count);
+              ASSERT_EQ(static_cast<std::int64_t>(distinct.size()), touched.count);
+              ApplyToRows(*table, config, step, touched, nullptr, *pool);
+            }
+            const TableValues<float> actual = ReadTable<float>(*table);
+            ExpectSameBits(actual.weights, expected.weights);
+            ExpectSameBits(actual.state, expected.state);
+          }
+        });
+      }
+    }
+  }
+}
+
+// Two column shards exchange their squares and so train to the bits of the whole table.
+TEST(TouchedRows, ColumnShardsAgreeOnRowWiseAdagrad) {
+  ThreadPool pool(2);
+  constexpr std::int64_t kDim = 90;
+  constexpr std::int64_t kCut = 36;
+  for (const WeightDecayMode mode :
+       {WeightDecayMode::kNone, WeightDecayMode::kL2, WeightDecayMode::kDecoupled}) {
+    SCOPED_TRACE(ToString(mode));
+    const OptimizerConfig config = MakeConfig(OptimizerKind::kRowWiseAdagrad, mode);
+    const BackwardCase backward(test::BackwardShapes()[0].second, kDim, PoolingType::kSum, 5);
+    const TableValues<float> expected = test::Expected<float>(backward, config, 8);
+
+    std::vector<std::unique_ptr<EmbeddingTable>> shards;
+    for (const TableShard shard : {TableShard{0, 0, 0, kCut}, TableShard{0, 0, kCut, 0}}) {
+      shards.push_back(std::make_unique<EmbeddingTable>(backward.config(), shard, config.kind,
+                                                        StorageKind::kEager, 1, 17, pool));
+    }
+    for (std::int64_t step = 1; step <= kSteps; ++step) {
+      std::vector<TouchedRows> touched(2);
+      std::vector<std::vector<float>> groups(2);
+      for (std::size_t k = 0; k < 2; ++k) {
+        BagGradients input = backward.On(*shards[k]);
+        for (FeatureGradient& feature : input.features) feature.gradient += shards[k]->shard().first_column;
+        TouchedRowSum().Run(input, 8, pool, touched[k]);
+        groups[k].resize(static_cast<std::size_t>(touched[k].count * SquareGroups(shards[k]->dim())));
+        SquareGroupsOfRows(*shards[k], config, touched[k], groups[k].data(), pool);
+      }
+      std::vector<float> mean_squares;
+      for (std::int64_t i = 0; i < touched[0].count; ++i) {
+        ASSERT_EQ(touched[0].rows[i], touched[1].rows[i]);
+        std::vector<float> row;
+        for (std::size_t k = 0; k < 2; ++k) {
+          const float* of_row = groups[k].data() + i * SquareGroups(shards[k]->dim());
+          row.insert(row.end(), of_row, of_row + SquareGroups(shards[k]->dim()));
+        }
+        mean_squares.push_back(MeanSquare(row.data(), kDim));
+      }
+      for (std::size_t k = 0; k < 2; ++k) {
+        ApplyToRows(*shards[k], config, step, touched[k], mean_squares.data(), pool);
+      }
+    }
+    const TableValues<float> left = ReadTable<float>(*shards[0]);
+    const TableValues<float> right = ReadTable<float>(*shards[1]);
+    ExpectSameBits(left.state, expected.state);
+    ExpectSameBits(right.state, expected.state);
+    for (std::size_t i = 0; i < expected.weights.size(); ++i) {
+      const std::size_t row = i / kDim;
+      const std::size_t c = i % kDim;
+      const float actual =
+          c < kCut ? left.weights[row * kCut + c] : right.weights[row * (kDim - kCut) + c - kCut];
+      ASSERT_EQ(actual, expected.weights[i]) << row << "," << c;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace hotrow
