@@ -68,6 +68,7 @@ export TSAN_OPTIONS="halt_on_error=1 second_deadlock_stack=1 ${TSAN_OPTIONS:-}"
 # oneDNN's OpenMP runtime is not instrumented; Hotrow calls it with one OpenMP thread anyway.
 export OMP_NUM_THREADS="${OMP_NUM_THREADS:-1}"
 
+scripts/setup.sh --packages-only
 run_preset release ""
 run_preset asan "" -LE house
 if [[ "$full" -eq 1 ]]; then

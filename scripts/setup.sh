@@ -2,6 +2,7 @@
 # Makes a Debian 12 machine able to build Hotrow, then builds it.
 #
 #   scripts/setup.sh [PRESET [TARGET...]]     (release, everything)
+#   scripts/setup.sh --packages-only
 #
 # Installs the Debian packages that are missing, as root or with sudo, and says so first. Does nothing to a machine that
 # has them. Everything it prints goes to stderr: the standard output belongs to the program that is run afterwards.
@@ -56,6 +57,7 @@ if ! command -v cmake >/dev/null; then
   say "error: there is no cmake; version 3.25 or newer is needed"
   exit 1
 fi
+[[ "$preset" != --packages-only ]] || exit 0
 
 generator=Ninja
 build_file=build.ninja
