@@ -21,7 +21,7 @@ import tempfile
 
 # From top to bottom, as docs/ARCHITECTURE.md draws them.
 ROOMS = ["base", "trace", "comm", "sparse", "data", "plan", "optim", "embed", "dist", "sharded", "dense", "model",
-         "train"]
+         "train", "benchmark"]
 ONEDNN_FILE = "hotrow/dense/gemm.cc"
 MAX_LINES = 450
 CODE = (".h", ".cc", ".py", ".sh", ".cmake")
