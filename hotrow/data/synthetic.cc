@@ -9,6 +9,7 @@
 #include "hotrow/base/rng.h"
 #include "hotrow/base/size.h"
 #include "hotrow/data/presets.h"
+#include "hotrow/data/zipf.h"
 
 namespace hotrow {
 namespace {
@@ -28,26 +29,9 @@ struct UniformRows {
   }
 };
 
-class ZipfRows {
- public:
-  ZipfRows(std::int64_t rows, double alpha) : last_(rows - 1) {
-    const double power = 1.0 - alpha;
-    logarithmic_ = std::abs(power) < 1e-9;  // the limit; nearer to 1 the power form cancels
-    const auto n = static_cast<double>(rows);
-    span_ = logarithmic_ ? n : std::pow(n, power) - 1.0;
-    inverse_ = logarithmic_ ? 0.0 : 1.0 / power;
-  }
-  std::int64_t operator()(std::uint32_t hi, std::uint32_t lo) const {
-    const double u = UnitDouble(hi, lo);
-    const double x = logarithmic_ ? std::pow(span_, u) : std::pow(span_ * u + 1.0, inverse_);
-    return std::clamp<std::int64_t>(static_cast<std::int64_t>(x - 1.0), 0, last_);
-  }
-
- private:
-  std::int64_t last_;
-  bool logarithmic_;
-  double span_;
-  double inverse_;
+struct ZipfIds {
+  ZipfRows rows;
+  std::int64_t operator()(std::uint32_t hi, std::uint32_t lo) const { return rows(UnitDouble(hi, lo)); }
 };
 
 // The bags of samples [begin, end) (counted from first_sample) of one feature.
@@ -149,7 +133,7 @@ void SyntheticSource::FillSamples(std::int64_t step, std::int64_t begin, std::in
       FillIds(key, static_cast<std::uint32_t>(f), batch.first_sample, begin, end, bag, rows, ids);
     };
     if (config_.ids.zipf_alpha) {
-      fill(ZipfRows(config_.rows[f], *config_.ids.zipf_alpha));
+      fill(ZipfIds{ZipfRows(config_.rows[f], *config_.ids.zipf_alpha)});
     } else {
       fill(UniformRows{static_cast<std::uint64_t>(config_.rows[f])});
     }

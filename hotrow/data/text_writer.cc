@@ -1,0 +1,47 @@
+#include "hotrow/data/text_writer.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+
+#include "hotrow/base/error.h"
+
+namespace hotrow {
+
+TextWriter::TextWriter(std::string path)
+    : path_(std::move(path)), temporary_(fmt::format("{}.{}.tmp", path_, getpid())) {
+  fd_ = open(temporary_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+  if (fd_ < 0) FailWrite();
+}
+
+TextWriter::~TextWriter() {
+  if (fd_ < 0) return;
+  close(fd_);
+  unlink(temporary_.c_str());
+}
+
+void TextWriter::Flush() {
+  std::size_t done = 0;
+  while (done < buffer_.size()) {
+    const ssize_t wrote = write(fd_, buffer_.data() + done, buffer_.size() - done);
+    if (wrote < 0 && errno == EINTR) continue;
+    if (wrote <= 0) FailWrite();
+    done += static_cast<std::size_t>(wrote);
+  }
+  buffer_.clear();
+}
+
+void TextWriter::Finish() {
+  Flush();
+  if (fsync(fd_) != 0) FailWrite();
+  if (std::rename(temporary_.c_str(), path_.c_str()) != 0) FailWrite();
+  close(fd_);
+  fd_ = -1;
+}
+
+void TextWriter::FailWrite() const { Fail("{}: cannot write: {}", path_, std::strerror(errno)); }
+
+}  // namespace hotrow
