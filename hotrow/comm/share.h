@@ -1,0 +1,69 @@
+#pragma once
+// Reading other ranks' memory in place, where ranks are threads of one process.
+
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <span>
+#include <type_traits>
+#include <vector>
+
+#include "hotrow/comm/communicator.h"
+
+namespace hotrow {
+
+/// A collective: publishes a span of this rank's and gives access to every rank's. What a peer publishes is
+/// readable (and, where ranks agree on who writes what, writable) until Release, which returns when every
+/// rank has called it. Shares end in the reverse order of their beginning. Destroying an unreleased one
+/// releases it; while an exception passes through, it ends the world and waits until no rank can read any
+/// more, so a published span may live on the stack.
+template <typename T>
+class Share {
+  static_assert(std::is_trivially_copyable_v<T>);
+
+ public:
+  /// Throws std::logic_error unless comm.shares_memory().
+  Share(Communicator& comm, std::span<T> mine) : comm_(comm), exceptions_(std::uncaught_exceptions()) {
+    // A const T is published all the same; spans() gives it back as it came.
+    using Bytes = std::span<std::byte>;
+    spans_.resize(static_cast<std::size_t>(comm.size()));
+    const Bytes bytes(reinterpret_cast<std::byte*>(const_cast<std::remove_const_t<T>*>(mine.data())),
+                      mine.size_bytes());
+    const std::vector<Bytes> peers = comm_.BeginShare(bytes, &id_);
+    open_ = true;  // nothing below throws
+    for (std::size_t r = 0; r < peers.size(); ++r) {
+      spans_[r] = std::span<T>(reinterpret_cast<T*>(peers[r].data()), peers[r].size() / sizeof(T));
+    }
+  }
+  ~Share() {
+    if (!open_) return;
+    if (std::uncaught_exceptions() <= exceptions_) {
+      try {
+        Release();
+        return;
+      } catch (...) {  // the next collective throws it again
+      }
+    }
+    comm_.AbandonShare(id_);
+  }
+  Share(const Share&) = delete;
+  Share& operator=(const Share&) = delete;
+
+  /// spans()[r] is what rank r published.
+  std::span<const std::span<T>> spans() const { return spans_; }
+
+  void Release() {
+    comm_.EndShare(id_);
+    open_ = false;
+    spans_.clear();
+  }
+
+ private:
+  Communicator& comm_;
+  int exceptions_;
+  std::uint64_t id_ = 0;
+  bool open_ = false;
+  std::vector<std::span<T>> spans_;
+};
+
+}  // namespace hotrow
