@@ -15,12 +15,12 @@ namespace {
 
 constexpr std::int64_t kMaxIds = 200;
 constexpr double kZipfAlpha = 1.3;
-constexpr double kBias = -1.1;          // about a quarter of the samples are clicks
-constexpr double kLogOddsSigma = 1.45;  // a ceiling near 0.80
-constexpr double kLinearShare = 0.36;   // of the score's variance
-constexpr double kSquareShare = 0.02;
-constexpr double kSparseShare = 0.58;
-constexpr double kPairShare = 0.04;
+constexpr double kBias = -1.1;          // three samples in ten are clicks
+constexpr double kLogOddsSigma = 1.45;  // a ceiling near 0.81
+constexpr double kLinearShare = 0.25;   // of the score's variance
+constexpr double kSquareShare = 0.01;
+constexpr double kSparseShare = 0.72;
+constexpr double kPairShare = 0.02;
 constexpr std::size_t kSquare = 3;    // this integer counts by its square, too
 constexpr std::size_t kNegative = 1;  // this one goes down to -2, as Criteo's I2 does
 constexpr std::int64_t kPilotSamples = 8192;
@@ -40,7 +40,7 @@ struct IntShape {
 // Of log x: from flags to counts in the thousands.
 IntShape ShapeOf(std::size_t column) {
   const auto i = static_cast<double>(column);
-  return {.mean = 0.5 + 0.45 * i, .sigma = 0.8 + 0.05 * i, .missing = column % 3 == 0 ? 0.15 : 0.0};
+  return {.mean = 0.5 + 0.25 * i, .sigma = 0.8 + 0.03 * i, .missing = column % 3 == 0 ? 0.15 : 0.0};
 }
 
 double Centred(double x, std::size_t column) {
@@ -66,10 +66,10 @@ PlantedModel::PlantedModel(PlantedConfig config) : config_(std::move(config)) {
   for (std::size_t f = 0; f < kCriteoSparse; ++f) {
     const std::int64_t rows = config_.rows[f];
     if (rows < 1) Fail("planted data: feature C{} has {} rows; at least 1 is needed", f + 1, rows);
-    zipf_.emplace_back(rows, kZipfAlpha);
+    zipf_.emplace_back(rows + 1, kZipfAlpha);  // the formula stops short of its last row
     effects_[f] = Normals(config_.seed, kEffectSalt, static_cast<std::uint32_t>(f), rows);
     // The more ids, the rarer each, the harder to learn, so the less they carry.
-    const double weight = std::pow(static_cast<double>(rows) + 10.0, -0.75);
+    const double weight = std::pow(static_cast<double>(rows) + 10.0, -0.9);
     for (double& effect : effects_[f]) effect *= weight;
     weight_squares += weight * weight;
   }
@@ -112,7 +112,7 @@ PlantedSample PlantedModel::Sample(std::int64_t i) const {
     sample.ints[c] = static_cast<std::int64_t>(std::min(x, 1e9)) - (c == kNegative ? 2 : 0);
   }
   for (std::size_t f = 0; f < kCriteoSparse; ++f) {
-    sample.ids[f] = zipf_[f](random.NextDouble());
+    sample.ids[f] = std::min(zipf_[f](random.NextDouble()), config_.rows[f] - 1);
     sample.blank_id[f] = random.NextDouble() < 0.2 && sample.ids[f] == 0;
   }
   sample.log_odds = kBias + (RawScore(sample) - mean_) * scale_;
