@@ -15,9 +15,24 @@ namespace hotrow {
 namespace HWY_NAMESPACE {
 namespace {
 
+// The arrays that pass by are larger than any cache near the core. The core's own prefetcher stops at every 4
+// KiB page; asking for the data this far ahead is worth a tenth of a pass.
+constexpr std::int64_t kAhead = 512;
+
+template <class D, class... Pointers>
+HWY_INLINE void PrefetchAhead(D, Pointers... arrays) {
+  if constexpr (hn::MaxLanes(D()) >= 4) (__builtin_prefetch(arrays + kAhead, 0, 3), ...);
+}
+template <class D, class... Pointers>
+HWY_INLINE void PrefetchToWrite(D, Pointers... arrays) {
+  if constexpr (hn::MaxLanes(D()) >= 4) (__builtin_prefetch(arrays + kAhead, 1, 3), ...);
+}
+
 void CrossForwardSimd(const float* HWY_RESTRICT x0, const float* HWY_RESTRICT u, const float* HWY_RESTRICT x,
                       std::int64_t size, float* HWY_RESTRICT out) {
   ForEachVector(size, [&](auto d, std::int64_t i) HWY_ATTR {
+    PrefetchAhead(d, x0 + i, u + i, x + i);
+    PrefetchToWrite(d, out + i);
     const auto product = hn::Mul(hn::LoadU(d, x0 + i), hn::LoadU(d, u + i));
     hn::StoreU(hn::Add(product, hn::LoadU(d, x + i)), d, out + i);
   });
@@ -27,6 +42,8 @@ template <bool kOverwrite, bool kAddGradient>
 void CrossBackwardRow(const float* HWY_RESTRICT g, const float* HWY_RESTRICT x0, std::int64_t columns,
                       float* HWY_RESTRICT u_du, float* HWY_RESTRICT dx0, float* HWY_RESTRICT dbias) {
   ForEachVector(columns, [&](auto d, std::int64_t i) HWY_ATTR {
+    PrefetchAhead(d, g + i, x0 + i);
+    PrefetchToWrite(d, u_du + i, dx0 + i);
     const auto vg = hn::LoadU(d, g + i);
     const auto du = hn::Mul(vg, hn::LoadU(d, x0 + i));
     auto sum = hn::Mul(vg, hn::LoadU(d, u_du + i));
