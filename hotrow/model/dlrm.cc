@@ -157,8 +157,9 @@ void DlrmTower::BackwardRows(const TowerBatch& rows, const Activations& kept, Ac
 
 void DlrmTower::Forward(const TowerBatch& batch, TowerWorkspace& workspace) const {
   auto& scratch = dynamic_cast<Workspace&>(workspace);
-  for (std::int64_t first = 0; first < batch.rows; first += scratch.rows) {
-    ForwardRows(RowsOf(batch, config_, first, std::min(scratch.rows, batch.rows - first)), scratch);
+  HOTROW_CHECK(batch.rows <= scratch.rows || scratch.rows == kMicroBatch);
+  for (std::int64_t first = 0; first < batch.rows; first += kMicroBatch) {
+    ForwardRows(RowsOf(batch, config_, first, std::min(kMicroBatch, batch.rows - first)), scratch);
   }
 }
 

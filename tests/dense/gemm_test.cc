@@ -4,6 +4,8 @@
 #include <omp.h>
 
 #include <algorithm>
+#include <filesystem>
+#include <iterator>
 #include <string>
 
 #include "tests/dense/naive.h"
@@ -110,9 +112,10 @@ TEST(GemmTest, ShapesOfTheModelTakeAFastKernel) {
   }
 }
 
-// The library's blocking follows the number of OpenMP threads; ours may not.
-TEST(GemmTest, BitsDoNotDependOnOpenMpThreads) {
-  const std::int64_t m = 96, n = 200, k = 700;
+// The library would spread a product over OpenMP's threads, and its blocking follows their number; ours may
+// not.
+TEST(GemmTest, RunsOnTheCallingThreadAlone) {
+  const std::int64_t m = 16, n = 64, k = 20000;
   const Floats a = RandomFloats(m * k, 10), b = RandomFloats(k * n, 11);
   const auto run = [&] {
     GemmScratch scratch;
@@ -120,11 +123,17 @@ TEST(GemmTest, BitsDoNotDependOnOpenMpThreads) {
     Gemm::Transposed({.m = m, .n = n, .k = k}, scratch).RunTransposed(a.data(), b.data(), c.data());
     return c;
   };
+  const auto threads = [] {
+    const std::filesystem::directory_iterator tasks("/proc/self/task");
+    return std::distance(begin(tasks), end(tasks));
+  };
   const int before = omp_get_max_threads();
   omp_set_num_threads(1);
   const Floats one = run();
+  const auto threads_before = threads();
   omp_set_num_threads(7);
   EXPECT_EQ(run(), one);
+  EXPECT_EQ(threads(), threads_before);
   EXPECT_EQ(omp_get_max_threads(), 7) << "the caller's setting was not given back";
   omp_set_num_threads(before);
 }
