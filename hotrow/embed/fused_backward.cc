@@ -111,7 +111,7 @@ void KeysToSlots(EmbeddingTable& table, const EntrySorter::Bucket& bucket, std::
 
 template <typename E>
 void FusedBackward::UpdateBucket(std::int64_t index, int thread, std::span<const BagGradients> tables,
-                                 const OptimizerConfig& optimizer, std::int64_t step) {
+                                 const OptimizerConfig& optimizer, const OptimizerFactors& factors) {
   const EntrySorter::Bucket bucket = sorter_.bucket(index);
   const BagGradients& input = tables[static_cast<std::size_t>(bucket.table)];
   EmbeddingTable& table = *input.table;
@@ -126,7 +126,6 @@ void FusedBackward::UpdateBucket(std::int64_t index, int thread, std::span<const
     rows.low = 0;
   }
   EntrySorter::Pad(entries);
-  const OptimizerFactors factors = MakeOptimizerFactors(optimizer, step);
   const BackwardScratch::Rows scratch = scratch_.Of(thread, table.dim());
   if constexpr (std::is_same_v<E, ScaledEntry>) {
     HWY_DYNAMIC_DISPATCH(UpdateScaled)(rows, units_, optimizer, factors, scratch);
@@ -152,11 +151,12 @@ void FusedBackward::Run(std::span<const BagGradients> tables, const OptimizerCon
       absent_.resize(static_cast<std::size_t>(pool.size()));
     for (Buffer<std::int64_t>& absent : absent_) absent.EnsureSize(sorter_.max_entries());
   }
+  const OptimizerFactors factors = MakeOptimizerFactors(optimizer, step);
   pool.Run(sorter_.buckets(), [&](std::int64_t task, int thread) {
     if (sorter_.bucket(task).scaled) {
-      UpdateBucket<ScaledEntry>(task, thread, tables, optimizer, step);
+      UpdateBucket<ScaledEntry>(task, thread, tables, optimizer, factors);
     } else {
-      UpdateBucket<Entry>(task, thread, tables, optimizer, step);
+      UpdateBucket<Entry>(task, thread, tables, optimizer, factors);
     }
   });
 }

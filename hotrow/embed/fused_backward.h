@@ -13,6 +13,7 @@
 #include "hotrow/embed/entry_sorter.h"
 #include "hotrow/embed/reduction_units.h"
 #include "hotrow/optim/optimizer_config.h"
+#include "hotrow/optim/optimizer_factors.h"
 
 namespace hotrow {
 
@@ -30,7 +31,7 @@ class FusedBackward {
  private:
   template <typename E>
   void UpdateBucket(std::int64_t index, int thread, std::span<const BagGradients> tables,
-                    const OptimizerConfig& optimizer, std::int64_t step);
+                    const OptimizerConfig& optimizer, const OptimizerFactors& factors);
 
   EntrySorter sorter_;
   ReductionUnits units_;

@@ -97,7 +97,6 @@ void InitialValues::Fill(std::int64_t first_row, std::int64_t rows, std::int64_t
   std::uint32_t a_hi[kBlocksAtOnce] = {};
   std::uint32_t b[kBlocksAtOnce] = {};
   float values[4 * kBlocksAtOnce];
-  const auto fill = HWY_DYNAMIC_DISPATCH(FillBlocks);
   // Rows of few columns share a call; rows of many take several.
   const std::int64_t rows_at_once = std::max<std::int64_t>(1, kBlocksAtOnce / blocks);
   for (std::int64_t r = 0; r < rows; r += rows_at_once) {
@@ -112,7 +111,7 @@ void InitialValues::Fill(std::int64_t first_row, std::int64_t rows, std::int64_t
           b[i * width + k] = first_block + static_cast<std::uint32_t>(block + k);
         }
       }
-      fill(group_rows * width, key_, bound_, a_lo, a_hi, b, values);
+      HWY_DYNAMIC_DISPATCH(FillBlocks)(group_rows * width, key_, bound_, a_lo, a_hi, b, values);
       const std::int64_t count = std::min(4 * width, columns - 4 * block);
       for (std::int64_t i = 0; i < group_rows; ++i) {
         std::memcpy(out + (r + i) * out_stride + 4 * block, values + i * width * 4,

@@ -162,15 +162,17 @@ void PooledLookup::Run(std::span<const FeatureLookup> features, ThreadPool& pool
   generated_.resize(std::max(generated_.size(), static_cast<std::size_t>(pool.size())));
   for (Buffer<float>& buffer : generated_) buffer.EnsureSize(kRowsAtOnce * widest_lazy);
 
-  const auto unweighted = HWY_DYNAMIC_DISPATCH(PoolUnweighted);
-  const auto weighted = HWY_DYNAMIC_DISPATCH(PoolWeighted);
   pool.Run(first_task_.back(), [&](std::int64_t task, int thread) {
     const auto next = std::upper_bound(first_task_.begin(), first_task_.end(), task);
     const std::int64_t first = *(next - 1);
     const FeatureLookup& feature = features[static_cast<std::size_t>(next - 1 - first_task_.begin())];
     const Slice samples = EvenSlice(feature.bags.samples, *next - first, task - first);
-    const auto pool_samples = feature.bags.weights.empty() ? unweighted : weighted;
-    pool_samples(feature, samples.begin, samples.end, generated_[static_cast<std::size_t>(thread)].data());
+    float* generated = generated_[static_cast<std::size_t>(thread)].data();
+    if (feature.bags.weights.empty()) {
+      HWY_DYNAMIC_DISPATCH(PoolUnweighted)(feature, samples.begin, samples.end, generated);
+    } else {
+      HWY_DYNAMIC_DISPATCH(PoolWeighted)(feature, samples.begin, samples.end, generated);
+    }
   });
 }
 
