@@ -22,3 +22,19 @@ target_link_libraries(hotrow_third_party INTERFACE
 # remaining targets add build time, not speed, for the operations used here.
 target_compile_definitions(hotrow_third_party INTERFACE
   "HWY_DISABLED_TARGETS=(HWY_SSSE3|HWY_AVX3_DL)")
+
+# MPI carries ranks across machines. Without it (AUTO: where it is not found) ranks are threads of one process.
+set(HOTROW_WITH_MPI AUTO CACHE STRING "Ranks as MPI processes: AUTO, ON or OFF")
+set_property(CACHE HOTROW_WITH_MPI PROPERTY STRINGS AUTO ON OFF)
+set(HOTROW_HAS_MPI OFF)
+if(HOTROW_WITH_MPI STREQUAL "AUTO" OR HOTROW_WITH_MPI)
+  # The code uses the C interface; the C++ wrapper finds it, since the project has no C.
+  set(MPI_CXX_SKIP_MPICXX ON)
+  if(HOTROW_WITH_MPI STREQUAL "AUTO")
+    find_package(MPI QUIET COMPONENTS CXX)
+  else()
+    find_package(MPI REQUIRED COMPONENTS CXX)
+  endif()
+  set(HOTROW_HAS_MPI ${MPI_CXX_FOUND})
+endif()
+message(STATUS "MPI ranks: ${HOTROW_HAS_MPI}")

@@ -17,7 +17,7 @@ targets=("$@")
 packages=(
   build-essential g++ cmake ninja-build ccache pkg-config python3
   libdnnl-dev libhwy-dev librandom123-dev libcli11-dev libtomlplusplus-dev nlohmann-json3-dev libfmt-dev
-  libxxhash-dev zlib1g-dev libgtest-dev libgmock-dev libbenchmark-dev
+  libxxhash-dev zlib1g-dev libopenmpi-dev openmpi-bin libgtest-dev libgmock-dev libbenchmark-dev
 )
 
 say() { echo "setup: $*" >&2; }

@@ -1,0 +1,65 @@
+#pragma once
+// Ranks as MPI processes. Where MPI was not found by the build, the same functions say so.
+//
+// Waiting for peers is MPI's: Open MPI polls, and gives its core up between polls where mpirun was told of
+// fewer slots than ranks, or with `--mca mpi_yield_when_idle 1`.
+
+#include <cstdint>
+#include <exception>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "hotrow/base/function_ref.h"
+#include "hotrow/comm/communicator.h"
+
+namespace hotrow {
+
+/// Whether this build has MPI.
+bool MpiAvailable();
+
+/// What the launcher has said about this process, in the environment.
+struct Launch {
+  std::string launcher;  ///< for messages: "Open MPI's mpirun"
+  int rank = 0;
+  int size = 1;
+};
+
+/// Looks for Open MPI's, PMI's (MPICH, Slurm) and PMIx's variables; lookup(name) returns the value or null,
+/// as std::getenv does. Nothing if the process was not started by an MPI launcher.
+std::optional<Launch> DetectLaunch(FunctionRef<const char*(const char*)> lookup);
+
+struct MpiOptions {
+  /// Longer parts travel as several messages. MPI counts are int, hence at most 2^31 - 1; tests lower it.
+  std::int64_t max_message_bytes = std::int64_t{1} << 30;
+};
+
+/// MPI from its initialisation to its end: at most one in the life of a process. Collectives may be called
+/// from any thread, one at a time.
+class MpiSession {
+ public:
+  /// Throws Error where the build has no MPI.
+  explicit MpiSession(const MpiOptions& options = {});
+  /// Ends MPI, together with all ranks; not after a failure that Run has seen.
+  ~MpiSession();
+  MpiSession(const MpiSession&) = delete;
+  MpiSession& operator=(const MpiSession&) = delete;
+
+  Communicator& world();
+  /// Number of this rank among those on its host, and how many those are.
+  int local_rank() const;
+  int local_size() const;
+
+  /// Returns body(world()). When it throws, every process of the world ends, this function does not return,
+  /// and mpirun's exit code is the failing rank's report(exception). Of the ranks of a host that fail, one
+  /// reports, the first; hosts after the first wait a moment before they do, so that a mistake that all ranks
+  /// notice is printed once.
+  int Run(FunctionRef<int(Communicator&)> body, FunctionRef<int(std::exception_ptr)> report);
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace hotrow
