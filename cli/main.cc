@@ -1,1 +1,54 @@
-int main() { return 0; }
+// hotrow: the program. Commands are thin: flags in, a call into the library, a report out.
+
+#include <fmt/core.h>
+
+#include <cstdio>
+#include <exception>
+#include <vector>
+
+#include "cli/app.h"
+#include "hotrow/base/error.h"
+
+namespace {
+
+using hotrow::cli::Command;
+
+int RunChosen(const CLI::App& root, const std::vector<Command>& commands) {
+  for (const Command& command : commands) {
+    if (root.got_subcommand(command.app)) return command.run();
+  }
+  return hotrow::cli::kUsersMistake;  // unreachable: a subcommand is required
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  CLI::App root("Hotrow trains DLRM-class recommendation models and touches only the rows a batch touches.",
+                "hotrow");
+  root.set_version_flag("--version", HOTROW_VERSION);
+  root.require_subcommand(1);
+  const std::vector<Command> commands = {
+      hotrow::cli::AddTrainCommand(root), hotrow::cli::AddEvalCommand(root),
+      hotrow::cli::AddPredictCommand(root), hotrow::cli::AddBenchCommand(root),
+      hotrow::cli::AddDoctorCommand(root)};
+  try {
+    root.parse(argc, argv);
+  } catch (const CLI::Success& e) {
+    return root.exit(e);  // --help, --version
+  } catch (const CLI::ParseError& e) {
+    fmt::print(stderr, "error: {}\n", e.what());
+    return hotrow::cli::kUsersMistake;
+  }
+  try {
+    return RunChosen(root, commands);
+  } catch (const hotrow::Error& e) {
+    fmt::print(stderr, "error: {}\n", e.what());
+    return hotrow::cli::kUsersMistake;
+  } catch (const std::bad_alloc&) {
+    fmt::print(stderr, "error: out of memory\n");
+    return hotrow::cli::kUsersMistake;
+  } catch (const std::exception& e) {
+    fmt::print(stderr, "error: {}\n", e.what());
+    return hotrow::cli::kFailed;
+  }
+}

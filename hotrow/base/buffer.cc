@@ -12,6 +12,7 @@ namespace hotrow {
 namespace {
 
 constexpr std::int64_t kHugePage = std::int64_t{2} << 20;
+constexpr std::int64_t kAskedFor = std::int64_t{64} << 20;
 constexpr double kGiB = 1024.0 * 1024.0 * 1024.0;
 
 // Anonymous mappings of a huge page or more are aligned to it, or their first and last pages stay small.
@@ -47,6 +48,11 @@ MappedMemory::MappedMemory(std::int64_t bytes) {
   HOTROW_CHECK(bytes >= 0);
   if (bytes == 0) return;
   bytes_ = Rounded(bytes, bytes >= kHugePage ? kHugePage : 4096);
+  // The kernel grants more than it has and kills whoever touches it: ask first, where it matters.
+  if (bytes_ >= kAskedFor && bytes_ > AvailableMemory()) {
+    Fail("out of memory: {:.2f} GiB are needed, {:.2f} GiB are available", static_cast<double>(bytes_) / kGiB,
+         static_cast<double>(AvailableMemory()) / kGiB);
+  }
   data_ = Map(bytes_, PROT_READ | PROT_WRITE, 0);
 }
 

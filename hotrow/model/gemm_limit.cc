@@ -49,8 +49,8 @@ struct GemmLimit::Thread {
 };
 
 GemmLimit::GemmLimit(const ModelConfig& config, std::int64_t batch, std::int64_t reduction_units,
-                     ThreadPool& pool)
-    : batch_(batch), units_(reduction_units), pool_(pool) {
+                     UnitGradients& gradients, ThreadPool& pool)
+    : batch_(batch), units_(reduction_units), pool_(pool), gradients_(gradients) {
   DlrmTower tower(config);  // not initialised, so next to no memory: only for its layers
   std::vector<LinearSpec> specs;
   for (const Linear* layer : tower.linears()) {
@@ -69,8 +69,8 @@ GemmLimit::GemmLimit(const ModelConfig& config, std::int64_t batch, std::int64_t
   for (Linear& layer : layers_) {
     for (int job = 0; job < layer.num_packs(); ++job) layer.Pack(job);
   }
-  gradients_ = std::make_unique<UnitGradients>(parameters_.padded_size(),
-                                               std::max<std::int64_t>(reduction_units, pool.size()));
+  HOTROW_CHECK(gradients.units() >= units_);
+  HOTROW_CHECK(gradients.at(0).size() >= static_cast<std::size_t>(parameters_.padded_size()));
   const std::int64_t rows =
       std::min(DlrmTower::kMicroBatch, std::max<std::int64_t>(1, CeilDiv(batch, units_)));
   for (int thread = 0; thread < pool.size(); ++thread) {
@@ -94,7 +94,7 @@ void GemmLimit::Run(std::size_t layer, Product product, std::int64_t rows, Accum
       runner.InputGradient(rows, dz, result);
       break;
     case Product::kWeightGradient:
-      runner.WeightGradient(rows, x, dz, accumulate, gradients_->at(unit).data());
+      runner.WeightGradient(rows, x, dz, accumulate, gradients_.at(unit).data());
       break;
   }
 }
@@ -152,6 +152,7 @@ double GemmLimit::Measure(std::size_t layer, Product product, std::int64_t rows,
 }
 
 std::vector<GemmReport> GemmLimit::Report(double seconds_each) {
+  HOTROW_CHECK(gradients_.units() >= pool_.size());
   const std::int64_t rows =
       std::min(DlrmTower::kMicroBatch, std::max<std::int64_t>(1, CeilDiv(batch_, units_)));
   const auto accumulate = Accumulate::kNo;
@@ -187,7 +188,8 @@ std::vector<GemmReport> GemmLimit::Report(double seconds_each) {
 
 double MeasureGemmLimit(const ModelConfig& config, std::int64_t batch, std::int64_t reduction_units,
                         ThreadPool& pool, double seconds) {
-  GemmLimit limit(config, batch, reduction_units, pool);
+  UnitGradients gradients(DlrmTower(config).parameters().padded_size(), reduction_units);
+  GemmLimit limit(config, batch, reduction_units, gradients, pool);
   limit.RunOnce();
   std::vector<double> runs;
   for (double total = 0.0; total < seconds || runs.size() < 3;) {

@@ -30,8 +30,11 @@ struct GemmReport {
 /// optimizer. So it is what a plain loop over these products can reach, and faster than any step.
 class GemmLimit {
  public:
-  /// Memory: the weights twice packed, a gradient a unit, some activations a thread.
-  GemmLimit(const ModelConfig& config, std::int64_t batch, std::int64_t reduction_units, ThreadPool& pool);
+  /// Memory: the weights, twice packed too, and some activations a thread. `gradients`, of the model's
+  /// size, one a unit (and for Report one a thread) at least, are written to and must outlive this; a
+  /// trainer's may be borrowed between steps.
+  GemmLimit(const ModelConfig& config, std::int64_t batch, std::int64_t reduction_units,
+            UnitGradients& gradients, ThreadPool& pool);
   ~GemmLimit();
 
   /// Runs the batch's products once; returns seconds. The first run also makes the products: discard it.
@@ -56,7 +59,7 @@ class GemmLimit {
   ThreadPool& pool_;
   Parameters parameters_;
   std::vector<Linear> layers_;
-  std::unique_ptr<UnitGradients> gradients_;
+  UnitGradients& gradients_;
   std::vector<std::unique_ptr<Thread>> threads_;
 };
 

@@ -2,10 +2,15 @@
 
 #include <gtest/gtest.h>
 
+#include "hotrow/model/dlrm.h"
 #include "tests/model/tower_case.h"
 
 namespace hotrow {
 namespace {
+
+UnitGradients MakeGradients(const ModelConfig& config, std::int64_t units) {
+  return {DlrmTower(config).parameters().padded_size(), units};
+}
 
 TEST(GemmLimitTest, CountsTheOperationsOfTheModel) {
   ModelConfig config = test::SmallModel(Interaction::kCross, 26, 128);
@@ -15,7 +20,8 @@ TEST(GemmLimitTest, CountsTheOperationsOfTheModel) {
   config.dcn_num_layers = defaults.dcn_num_layers;
   config.dcn_low_rank = defaults.dcn_low_rank;
   ThreadPool pool(1);
-  GemmLimit limit(config, 1000, 8, pool);
+  UnitGradients gradients = MakeGradients(config, 8);
+  GemmLimit limit(config, 1000, 8, gradients, pool);
   EXPECT_NEAR(limit.flop(), 96.2e6 * 1000, 0.2e6 * 1000);
 }
 
@@ -23,7 +29,9 @@ TEST(GemmLimitTest, RunsAnyBatch) {
   for (const Interaction interaction : {Interaction::kCross, Interaction::kDot}) {
     for (const std::int64_t batch : {3, 64, 1500}) {
       ThreadPool pool(2);
-      GemmLimit limit(test::SmallModel(interaction, 3, 8), batch, 2, pool);
+      const ModelConfig config = test::SmallModel(interaction, 3, 8);
+      UnitGradients gradients = MakeGradients(config, 2);
+      GemmLimit limit(config, batch, 2, gradients, pool);
       limit.RunOnce();
       EXPECT_GT(limit.RunOnce(), 0.0);
       EXPECT_EQ(limit.batch(), batch);
@@ -34,7 +42,8 @@ TEST(GemmLimitTest, RunsAnyBatch) {
 TEST(GemmLimitTest, ReportsEveryKindOfProductOnce) {
   ThreadPool pool(2);
   ModelConfig config = test::SmallModel(Interaction::kCross, 3, 8);
-  GemmLimit limit(config, 64, 8, pool);
+  UnitGradients gradients = MakeGradients(config, 8);
+  GemmLimit limit(config, 64, 8, gradients, pool);
   const std::vector<GemmReport> reports = limit.Report(1e-4);
   // Two dense layers (the first without dx), V and W once for both cross layers, two over layers.
   EXPECT_EQ(reports.size(), 2U + 3 + 3 + 3 + 3 + 3);

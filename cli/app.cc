@@ -1,0 +1,89 @@
+#include "cli/app.h"
+
+#include <fmt/core.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "hotrow/base/error.h"
+#include "hotrow/base/system.h"
+
+namespace hotrow::cli {
+
+std::atomic<bool> g_interrupted{false};
+
+int CommonFlags::ThreadCount() const { return threads > 0 ? static_cast<int>(threads) : AvailableCores(); }
+
+void AddCommonFlags(CLI::App& app, CommonFlags& flags) {
+  app.add_option("--threads", flags.threads, "Compute threads; 0: the cores")
+      ->check(CLI::Range(std::int64_t{0}, std::int64_t{1024}))
+      ->capture_default_str();
+  app.add_option("--seed", flags.seed, "Seed of initial values, data order and synthetic data")
+      ->capture_default_str();
+  app.add_option("--json", flags.json, "Write the result as JSON to FILE; - is stdout")->type_name("FILE");
+  app.add_flag("--quiet", flags.quiet, "No progress, no text result");
+  app.add_option("--config", flags.config, "TOML file with values for flags; a flag wins")->type_name("FILE");
+}
+
+void PrintResult(const CommonFlags& flags, const std::string& text) {
+  if (flags.quiet) return;
+  std::FILE* out = flags.json == "-" ? stderr : stdout;
+  std::fputs(text.c_str(), out);
+  std::fputc('\n', out);
+  std::fflush(out);
+}
+
+void PrintProgress(const CommonFlags& flags, const std::string& text) {
+  if (!flags.quiet) fmt::print(stderr, "{}\n", text);
+}
+
+void CheckJsonTarget(const CommonFlags& flags) {
+  if (flags.json.empty() || flags.json == "-") return;
+  const std::filesystem::path path(flags.json);
+  std::error_code ignored;
+  if (std::filesystem::is_directory(path, ignored)) Fail("--json {}: is a directory", flags.json);
+  const std::filesystem::path parent = path.has_parent_path() ? path.parent_path() : ".";
+  if (!std::filesystem::is_directory(parent, ignored))
+    Fail("--json {}: no directory {}", flags.json, parent.string());
+  if (access(parent.c_str(), W_OK) != 0) Fail("--json {}: cannot write in {}", flags.json, parent.string());
+}
+
+void WriteJson(const CommonFlags& flags, const nlohmann::ordered_json& json) {
+  if (flags.json.empty()) return;
+  const std::string text = json.dump(1) + "\n";
+  if (flags.json == "-") {
+    std::fputs(text.c_str(), stdout);
+    if (std::fflush(stdout) != 0) Fail("--json -: cannot write to stdout");
+    return;
+  }
+  const std::string temporary = flags.json + ".tmp";
+  {
+    std::ofstream file(temporary);
+    file << text;
+    file.close();
+    if (!file) {
+      std::remove(temporary.c_str());
+      Fail("--json {}: cannot write it", flags.json);
+    }
+  }
+  std::error_code error;
+  std::filesystem::rename(temporary, flags.json, error);
+  if (error) Fail("--json {}: {}", flags.json, error.message());
+}
+
+namespace {
+extern "C" void OnInterrupt(int signal) {
+  if (g_interrupted.exchange(true)) _exit(128 + signal);
+}
+}  // namespace
+
+void InstallInterruptHandler() {
+  std::signal(SIGINT, OnInterrupt);
+  std::signal(SIGTERM, OnInterrupt);
+}
+
+}  // namespace hotrow::cli

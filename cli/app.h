@@ -1,0 +1,59 @@
+#pragma once
+// What the commands of the program share: common flags, and how a command is registered and run.
+
+#include <CLI/App.hpp>
+#include <CLI/Config.hpp>
+#include <CLI/Formatter.hpp>
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+
+namespace hotrow::cli {
+
+enum ExitCode { kDone = 0, kFailed = 1, kUsersMistake = 2, kInterrupted = 130 };
+
+/// Flags of every command.
+struct CommonFlags {
+  std::int64_t threads = 0;  ///< 0: the cores this process may run on
+  std::uint64_t seed = 0;
+  std::string json;  ///< file for the machine-readable result; "-" is stdout; empty: none
+  bool quiet = false;
+  std::string config;  ///< TOML whose values stand in for flags that were not given
+
+  int ThreadCount() const;
+};
+
+/// A command's App and what runs it. `run` returns an ExitCode; it throws hotrow::Error for a user's mistake.
+struct Command {
+  CLI::App* app = nullptr;
+  std::function<int()> run;
+};
+
+/// Adds --threads, --seed, --json, --quiet and --config to a command.
+void AddCommonFlags(CLI::App& app, CommonFlags& flags);
+
+/// Where a command's text result goes: stdout, or stderr when --json - has taken stdout; nowhere under
+/// --quiet.
+void PrintResult(const CommonFlags& flags, const std::string& text);
+/// A line of progress or log on stderr, unless --quiet.
+void PrintProgress(const CommonFlags& flags, const std::string& text);
+/// Writes the result to --json FILE (beside, then renamed) or stdout, if asked for. Throws Error when it
+/// cannot.
+void WriteJson(const CommonFlags& flags, const nlohmann::ordered_json& json);
+/// Throws Error at once when --json names a place that cannot be written: before the work, not after it.
+void CheckJsonTarget(const CommonFlags& flags);
+
+/// Set by SIGINT and SIGTERM after InstallInterruptHandler; a second signal ends the process at once.
+extern std::atomic<bool> g_interrupted;
+void InstallInterruptHandler();
+
+Command AddBenchCommand(CLI::App& root);
+Command AddDataCommand(CLI::App& root);
+Command AddDoctorCommand(CLI::App& root);
+Command AddEvalCommand(CLI::App& root);
+Command AddPredictCommand(CLI::App& root);
+Command AddTrainCommand(CLI::App& root);
+
+}  // namespace hotrow::cli

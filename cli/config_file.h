@@ -1,0 +1,22 @@
+#pragma once
+// --config FILE: a TOML file whose values stand in for flags that were not given on the command line.
+
+#include <string>
+
+namespace CLI {
+class App;
+}
+
+namespace hotrow::cli {
+
+/// Keys of the file's tables, apart from [data] (a schema, read by the data sources), are the command's long
+/// flags without the dashes, "batch-size" or "batch_size"; a table's name only groups them ([model], [train],
+/// …; top-level keys count too). An array gives a comma-separated list. Flags given on the command line win.
+/// Throws Error naming file, line and key, and listing the valid keys, for a key that is no flag of the
+/// command.
+void ApplyConfigFile(CLI::App& command, const std::string& path);
+
+/// Whether the file has a [data] table: it is a schema too.
+bool ConfigHasData(const std::string& path);
+
+}  // namespace hotrow::cli

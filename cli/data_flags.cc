@@ -1,0 +1,45 @@
+#include "cli/data_flags.h"
+
+#include <CLI/Option.hpp>
+
+#include "cli/config_file.h"
+#include "hotrow/base/error.h"
+#include "hotrow/data/presets.h"
+
+namespace hotrow::cli {
+
+void AddDataFlags(CLI::App& app, DataFlags& flags) {
+  app.add_option("--data", flags.data, "Files, a comma-separated list, read in this order")
+      ->delimiter(',')
+      ->type_name("FILE");
+  app.add_option("--format", flags.format,
+                 "criteo, csv or synthetic (csv where there is a schema, else criteo)");
+  app.add_option("--schema", flags.schema, "csv: TOML schema (the --config file where it has a [data] table)")
+      ->type_name("FILE");
+  app.add_option("--cardinality", flags.cardinality,
+                 "criteo, synthetic: rows of the tables: tiny, shrunk, canonical, mlperf, or a list")
+      ->capture_default_str();
+  app.add_option("--max-rows", flags.max_rows, "criteo, synthetic: cap of every table's rows; 0: none")
+      ->capture_default_str();
+}
+
+DataSpec MakeDataSpec(const DataFlags& flags, const CommonFlags& common) {
+  DataSpec spec;
+  spec.schema = flags.schema;
+  if (spec.schema.empty() && !common.config.empty() && ConfigHasData(common.config))
+    spec.schema = common.config;
+  const std::string format = !flags.format.empty() ? flags.format : spec.schema.empty() ? "criteo" : "csv";
+  spec.format = ParseDataFormat(format);
+  spec.seed = common.seed;
+  spec.paths = flags.data;
+  if (spec.format != DataFormat::kSynthetic && spec.paths.empty()) {
+    Fail("--data: missing; --format {} reads files", format);
+  }
+  if (spec.format == DataFormat::kCsv && spec.schema.empty()) {
+    Fail("--schema: missing; --format csv needs a TOML schema, there or in a [data] table of --config");
+  }
+  if (spec.format != DataFormat::kCsv) spec.rows = ParseRows(flags.cardinality, flags.max_rows);
+  return spec;
+}
+
+}  // namespace hotrow::cli

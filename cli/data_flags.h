@@ -1,0 +1,29 @@
+#pragma once
+// Flags that say which data a command reads.
+
+#include <CLI/App.hpp>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "cli/app.h"
+#include "hotrow/data/open_source.h"
+
+namespace hotrow::cli {
+
+struct DataFlags {
+  std::vector<std::string> data;
+  std::string format;  ///< empty: csv where there is a schema, else criteo
+  std::string schema;  ///< empty: the --config file where it has [data]
+  std::string cardinality = "tiny";
+  std::int64_t max_rows = 0;
+};
+
+/// --data, --format, --schema, and the table sizes that criteo needs.
+void AddDataFlags(CLI::App& app, DataFlags& flags);
+
+/// The spec of the training files. Throws Error where flags are missing or contradict each other.
+DataSpec MakeDataSpec(const DataFlags& flags, const CommonFlags& common);
+
+}  // namespace hotrow::cli

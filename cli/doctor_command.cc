@@ -1,0 +1,112 @@
+// hotrow doctor: what this machine offers, and what would be slow and why.
+
+#include <fmt/core.h>
+
+#include <CLI/App.hpp>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "cli/app.h"
+#include "hotrow/base/system.h"
+#include "hotrow/dense/gemm.h"
+#include "hotrow/optim/simd_target.h"
+
+namespace hotrow::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr double kGiB = 1024.0 * 1024.0 * 1024.0;
+
+// "always [madvise] never" -> "madvise"
+std::string BracketedWord(const char* path) {
+  std::ifstream file(path);
+  std::string word;
+  while (file >> word) {
+    if (word.size() > 2 && word.front() == '[') return word.substr(1, word.size() - 2);
+  }
+  return "unknown";
+}
+
+bool CpuHas(const std::string& feature) {
+  std::ifstream file("/proc/cpuinfo");
+  std::string line;
+  while (std::getline(file, line)) {
+    if (line.compare(0, 5, "flags") != 0) continue;
+    return (line + " ").find(" " + feature + " ") != std::string::npos;
+  }
+  return false;
+}
+
+std::vector<std::string> Advice(const std::string& huge_pages, int cores, int threads) {
+  std::vector<std::string> advice;
+  if (huge_pages == "never") {
+    advice.push_back(
+        "transparent huge pages are off: random row reads take up to twice the time; "
+        "echo madvise > /sys/kernel/mm/transparent_hugepage/enabled");
+  }
+  if (!CpuHas("avx2"))
+    advice.push_back("no AVX2: the tower's GEMMs and the embedding kernels run at SSE speed");
+  if (threads > cores) advice.push_back(fmt::format("{} threads share {} cores", threads, cores));
+  if (threads > 8) {
+    advice.push_back(
+        "a batch has 8 reduction units by default and a unit is one thread's: threads beyond them idle in "
+        "the "
+        "tower; raise --reduction-units");
+  }
+  if (AvailableMemory() < static_cast<std::int64_t>(4 * kGiB)) {
+    advice.push_back("less than 4 GiB of memory are free: large tables need --tables lazy");
+  }
+  return advice;
+}
+
+int Run(const CommonFlags& flags) {
+  CheckJsonTarget(flags);
+  const std::string huge_pages = BracketedWord("/sys/kernel/mm/transparent_hugepage/enabled");
+  const int cores = AvailableCores();
+  std::string units;
+  Json unit_list = Json::array();
+  for (const char* unit : {"sse4_1", "avx2", "fma", "avx512f", "avx512_bf16", "amx_bf16"}) {
+    if (!CpuHas(unit)) continue;
+    units += (units.empty() ? "" : " ") + std::string(unit);
+    unit_list.push_back(unit);
+  }
+  const std::vector<std::string> advice = Advice(huge_pages, cores, flags.ThreadCount());
+  std::string text = fmt::format(
+      "cpu            {}\ncores          {}\nvector units   {}\nkernels        {} (embedding, element-wise), "
+      "{} (GEMM)\nhuge pages     {}\n"
+      "memory         {:.1f} GiB, {:.1f} GiB free\nMPI            not in this build",
+      CpuName(), cores, units.empty() ? "none known" : units, SimdTarget(), GemmCpuIsa(), huge_pages,
+      static_cast<double>(TotalMemory()) / kGiB, static_cast<double>(AvailableMemory()) / kGiB);
+  for (const std::string& line : advice) text += "\nslow: " + line;
+  PrintResult(flags, text);
+  WriteJson(flags, {{"command", "doctor"},
+                    {"version", HOTROW_VERSION},
+                    {"cpu", CpuName()},
+                    {"cores", cores},
+                    {"threads", flags.ThreadCount()},
+                    {"vector_units", unit_list},
+                    {"kernels", SimdTarget()},
+                    {"gemm_kernels", GemmCpuIsa()},
+                    {"huge_pages", huge_pages},
+                    {"memory_bytes", TotalMemory()},
+                    {"available_memory_bytes", AvailableMemory()},
+                    {"mpi", false},
+                    {"slow", advice}});
+  return kDone;
+}
+
+}  // namespace
+
+Command AddDoctorCommand(CLI::App& root) {
+  auto flags = std::make_shared<CommonFlags>();
+  CLI::App* app = root.add_subcommand("doctor", "What this machine offers, and what would be slow and why");
+  AddCommonFlags(*app, *flags);
+  return {app, [flags] { return Run(*flags); }};
+}
+
+}  // namespace hotrow::cli

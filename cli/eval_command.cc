@@ -1,0 +1,40 @@
+// hotrow eval: how good a saved model is on a data set.
+
+#include <CLI/App.hpp>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "cli/app.h"
+#include "cli/config_file.h"
+#include "cli/evaluation_report.h"
+#include "cli/saved_model.h"
+#include "hotrow/base/system.h"
+
+namespace hotrow::cli {
+namespace {
+
+int Run(SavedModelFlags& flags, CLI::App& app) {
+  if (!flags.common.config.empty()) ApplyConfigFile(app, flags.common.config);
+  CheckJsonTarget(flags.common);
+  ThreadPool pool(flags.common.ThreadCount());
+  const SavedModel saved = OpenSavedModel(flags, true, pool);
+  const Evaluation evaluation = Evaluate(*saved.trainer, *saved.source, flags.batch_size);
+  nlohmann::ordered_json json = {{"command", "eval"}, {"version", HOTROW_VERSION}, {"model", flags.model}};
+  json.update(EvaluationJson(evaluation));
+  json["bad_ids"] = saved.trainer->bad_ids();
+  json["peak_rss_bytes"] = PeakResidentBytes();
+  PrintResult(flags.common, EvaluationText(evaluation));
+  WriteJson(flags.common, json);
+  return kDone;
+}
+
+}  // namespace
+
+Command AddEvalCommand(CLI::App& root) {
+  auto flags = std::make_shared<SavedModelFlags>();
+  CLI::App* app = root.add_subcommand("eval", "AUC, log loss and normalized entropy of a saved model");
+  AddSavedModelFlags(*app, *flags);
+  return {app, [flags, app] { return Run(*flags, *app); }};
+}
+
+}  // namespace hotrow::cli

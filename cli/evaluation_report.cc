@@ -1,0 +1,28 @@
+#include "cli/evaluation_report.h"
+
+#include <fmt/core.h>
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+namespace hotrow::cli {
+
+std::string EvaluationText(const Evaluation& e) {
+  return fmt::format(
+      "AUC {:.5f}  log loss {:.5f}  normalized entropy {:.5f}  ({} samples, {:.2f} % positive)", e.auc,
+      e.log_loss, e.normalized_entropy, e.samples, 100 * e.label_rate);
+}
+
+nlohmann::ordered_json EvaluationJson(const Evaluation& e) {
+  const auto number = [](double x) {
+    return std::isfinite(x) ? nlohmann::ordered_json(x) : nlohmann::ordered_json(nullptr);
+  };
+  return {{"samples", e.samples},
+          {"auc", number(e.auc)},
+          {"log_loss", number(e.log_loss)},
+          {"normalized_entropy", number(e.normalized_entropy)},
+          {"label_rate", number(e.label_rate)},
+          {"prediction_rate", number(e.prediction_rate)}};
+}
+
+}  // namespace hotrow::cli

@@ -1,0 +1,136 @@
+// hotrow predict: a probability a line.
+
+#include <fmt/core.h>
+
+#include <CLI/App.hpp>
+#include <cmath>
+#include <cstdio>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "cli/app.h"
+#include "cli/config_file.h"
+#include "cli/saved_model.h"
+#include "hotrow/base/error.h"
+
+namespace hotrow::cli {
+namespace {
+
+struct PredictFlags {
+  SavedModelFlags saved;
+  std::string out = "-";
+  std::string dump_inputs;
+  bool logits = false;
+};
+
+// Lines to a file that appears under its name when complete, or to stdout.
+class LineWriter {
+ public:
+  LineWriter(std::string flag, std::string path) : flag_(std::move(flag)), path_(std::move(path)) {
+    if (path_.empty()) return;
+    file_ = path_ == "-" ? stdout : std::fopen((path_ + ".tmp").c_str(), "w");
+    if (file_ == nullptr) Fail("{} {}: cannot write it", flag_, path_);
+  }
+  ~LineWriter() {
+    if (file_ == nullptr || file_ == stdout) return;
+    std::fclose(file_);
+    std::remove((path_ + ".tmp").c_str());
+  }
+  LineWriter(const LineWriter&) = delete;
+  LineWriter& operator=(const LineWriter&) = delete;
+
+  explicit operator bool() const { return file_ != nullptr; }
+  void Line(const std::string& text) {
+    if (std::fputs(text.c_str(), file_) < 0 || std::fputc('\n', file_) < 0) Failed();
+  }
+  void Finish() {
+    if (file_ == nullptr) return;
+    if (file_ == stdout) {
+      if (std::fflush(stdout) != 0) Failed();
+      return;
+    }
+    const bool closed = std::fclose(file_) == 0;
+    file_ = nullptr;
+    if (!closed || std::rename((path_ + ".tmp").c_str(), path_.c_str()) != 0) Failed();
+  }
+
+ private:
+  [[noreturn]] void Failed() { Fail("{} {}: writing failed; is the disk full?", flag_, path_); }
+
+  std::string flag_;
+  std::string path_;
+  std::FILE* file_ = nullptr;
+};
+
+// What the model sees of one sample, as examples/torch/load_dlrm_dcn.py reads it.
+std::string InputLine(const Batch& batch, std::int64_t sample) {
+  const std::int64_t num_dense = std::ssize(batch.dense) / batch.size;
+  nlohmann::ordered_json json;
+  json["dense"] = std::vector<float>(batch.dense.begin() + sample * num_dense,
+                                     batch.dense.begin() + (sample + 1) * num_dense);
+  json["ids"] = nlohmann::ordered_json::array();
+  for (std::int64_t f = 0; f < batch.sparse.num_features(); ++f) {
+    const FeatureBags bags = batch.sparse.feature(f);
+    const auto ids = bags.ids.subspan(static_cast<std::size_t>(bags.begin(sample)),
+                                      static_cast<std::size_t>(bags.end(sample) - bags.begin(sample)));
+    json["ids"].push_back(std::vector<std::int64_t>(ids.begin(), ids.end()));
+    if (!bags.weights.empty()) {
+      const auto weights = bags.weights.subspan(static_cast<std::size_t>(bags.begin(sample)), ids.size());
+      json["weights"].push_back(std::vector<float>(weights.begin(), weights.end()));
+    }
+  }
+  return json.dump();
+}
+
+int Run(PredictFlags& flags, CLI::App& app) {
+  if (!flags.saved.common.config.empty()) ApplyConfigFile(app, flags.saved.common.config);
+  CheckJsonTarget(flags.saved.common);
+  if (flags.saved.common.json == "-" && flags.out == "-") {
+    Fail("--json -: stdout has the predictions already; name a file there or in --out");
+  }
+  ThreadPool pool(flags.saved.common.ThreadCount());
+  const SavedModel saved = OpenSavedModel(flags.saved, false, pool);
+  LineWriter out("--out", flags.out);
+  LineWriter inputs("--dump-inputs", flags.dump_inputs);
+  Batch batch;
+  std::vector<float> logits;
+  std::int64_t samples = 0;
+  saved.source->StartEpoch(0);
+  while (saved.source->Next(flags.saved.batch_size, batch)) {
+    logits.resize(static_cast<std::size_t>(batch.size));
+    saved.trainer->Predict(batch, logits);
+    samples += batch.size;
+    for (std::int64_t s = 0; s < batch.size; ++s) {
+      const auto logit = static_cast<double>(logits[static_cast<std::size_t>(s)]);
+      out.Line(fmt::format("{:.9g}", flags.logits ? logit : 1.0 / (1.0 + std::exp(-logit))));
+      if (inputs) inputs.Line(InputLine(batch, s));
+    }
+  }
+  out.Finish();
+  inputs.Finish();
+  WriteJson(flags.saved.common, {{"command", "predict"},
+                                 {"version", HOTROW_VERSION},
+                                 {"model", flags.saved.model},
+                                 {"samples", samples},
+                                 {"bad_ids", saved.trainer->bad_ids()}});
+  return kDone;
+}
+
+}  // namespace
+
+Command AddPredictCommand(CLI::App& root) {
+  auto flags = std::make_shared<PredictFlags>();
+  CLI::App* app = root.add_subcommand("predict", "Predict a probability a line");
+  AddSavedModelFlags(*app, flags->saved);
+  app->add_option("--out", flags->out, "Where the probabilities go; - is stdout")
+      ->type_name("FILE")
+      ->capture_default_str();
+  app->add_flag("--logits", flags->logits, "Logits instead of probabilities");
+  app->add_option("--dump-inputs", flags->dump_inputs, "Also write what the model sees, a JSON object a line")
+      ->type_name("FILE");
+  return {app, [flags, app] { return Run(*flags, *app); }};
+}
+
+}  // namespace hotrow::cli

@@ -1,0 +1,51 @@
+#include "cli/saved_model.h"
+
+#include <CLI/Option.hpp>
+
+#include "cli/config_file.h"
+#include "hotrow/base/error.h"
+#include "hotrow/train/model_file.h"
+
+namespace hotrow::cli {
+
+void AddSavedModelFlags(CLI::App& app, SavedModelFlags& flags) {
+  AddCommonFlags(app, flags.common);
+  app.add_option("--model", flags.model, "Model that `train --save` wrote")->type_name("FILE");
+  app.add_option("--data", flags.data.data, "Files, a comma-separated list, read in this order")
+      ->delimiter(',')
+      ->type_name("FILE");
+  app.add_option("--batch-size", flags.batch_size, "Samples at a time")
+      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 30))
+      ->capture_default_str();
+  app.add_option("--bad-ids", flags.bad_ids, "An id outside its table: error, skip or wrap")
+      ->capture_default_str();
+}
+
+SavedModel OpenSavedModel(const SavedModelFlags& flags, bool need_labels, ThreadPool& pool) {
+  if (flags.model.empty()) Fail("--model: missing; it names a file that `hotrow train --save` wrote");
+  if (flags.data.data.empty()) Fail("--data: missing");
+  ModelFileInfo info = ReadModelInfo(flags.model);
+  const auto encoder_text = info.metadata.find("hotrow.encoder");
+  if (encoder_text == info.metadata.end()) {
+    Fail("{}: trained on generated data: there are no files of its kind", flags.model);
+  }
+  const std::shared_ptr<const RecordEncoder> encoder = RecordEncoderFromJson(encoder_text->second);
+  DataSpec spec;
+  spec.format = DataFormat::kCsv;  // of a text format; which one is the encoder's business
+  spec.paths = flags.data.data;
+  spec.need_labels = need_labels;
+  SavedModel saved;
+  saved.source = OpenSource(spec, encoder);
+
+  TrainerConfig config;
+  config.model = std::move(info.model);
+  config.optimizer.kind = config.dense_optimizer.kind = OptimizerKind::kSgd;  // keeps no state
+  config.bad_ids = ParseBadIds(flags.bad_ids);
+  config.storage = ParseTableStorage("eager", 0);
+  config.seed = flags.common.seed;
+  saved.trainer = std::make_unique<Trainer>(config, pool);
+  LoadModel(*saved.trainer, flags.model);
+  return saved;
+}
+
+}  // namespace hotrow::cli

@@ -1,0 +1,25 @@
+#pragma once
+// Mean and median of a benchmark's times.
+
+#include <algorithm>
+#include <numeric>
+#include <vector>
+
+namespace hotrow::cli {
+
+inline double Mean(const std::vector<double>& values) {
+  return values.empty()
+             ? 0
+             : std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
+}
+
+/// The element at `quantile` in [0, 1] of the sorted values, nearest rank below; 0 for none.
+inline double Quantile(std::vector<double> values, double quantile) {
+  if (values.empty()) return 0;
+  std::sort(values.begin(), values.end());
+  return values[static_cast<std::size_t>(quantile * static_cast<double>(values.size() - 1))];
+}
+
+inline double Median(const std::vector<double>& values) { return Quantile(values, 0.5); }
+
+}  // namespace hotrow::cli

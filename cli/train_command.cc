@@ -1,0 +1,222 @@
+// hotrow train: trains on real or generated data, evaluates, saves.
+
+#include <fmt/core.h>
+#include <unistd.h>
+
+#include <CLI/App.hpp>
+#include <cmath>
+#include <filesystem>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "cli/app.h"
+#include "cli/config_file.h"
+#include "cli/data_flags.h"
+#include "cli/evaluation_report.h"
+#include "cli/model_flags.h"
+#include "hotrow/base/error.h"
+#include "hotrow/base/system.h"
+#include "hotrow/data/presets.h"
+#include "hotrow/train/loop.h"
+#include "hotrow/train/model_file.h"
+
+namespace hotrow::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+struct TrainFlags {
+  CommonFlags common;
+  ModelFlags model;
+  DataFlags data;
+  std::vector<std::string> eval_data;
+  bool shuffle = true;
+  std::int64_t samples = 100'000;
+  std::string multi_hot = "mlperf";
+  std::string ids = "uniform";
+  LoopConfig loop{.epochs = 1, .batch_size = 2048, .eval_every = 1};
+  std::string save;
+};
+
+void AddFlags(CLI::App& app, TrainFlags& f) {
+  AddCommonFlags(app, f.common);
+  AddDataFlags(app, f.data);
+  app.add_option("--eval-data", f.eval_data, "Files to evaluate on, a comma-separated list")
+      ->delimiter(',')
+      ->type_name("FILE");
+  app.add_flag("--shuffle,!--no-shuffle", f.shuffle,
+               "Another order each epoch, encoded in memory; --no-shuffle streams files in their order")
+      ->capture_default_str();
+  app.add_option("--samples", f.samples, "synthetic: samples an epoch")->capture_default_str();
+  app.add_option("--multi-hot", f.multi_hot,
+                 "synthetic: ids a sample of every feature: mlperf, one, or a list")
+      ->capture_default_str();
+  app.add_option("--ids", f.ids, "synthetic: uniform or zipf:ALPHA")->capture_default_str();
+  app.add_option("--epochs", f.loop.epochs, "Passes over the data")->capture_default_str();
+  app.add_option("--batch-size", f.loop.batch_size, "Samples a step, the global batch")
+      ->capture_default_str();
+  app.add_option("--eval-every", f.loop.eval_every,
+                 "Epochs between evaluations, fractions count; 0: at the end")
+      ->capture_default_str();
+  app.add_option("--auc-target", f.loop.auc_target, "Stop when an evaluation reaches it; 0: never")
+      ->capture_default_str();
+  app.add_option("--max-steps", f.loop.max_steps, "Stop after so many steps; 0: no bound")
+      ->capture_default_str();
+  app.add_option("--save", f.save, "Write the model as safetensors under TorchRec's names")
+      ->type_name("FILE");
+  AddModelFlags(app, f.model);
+}
+
+// A save that cannot work is refused before hours of training, not after.
+void CheckSaveTarget(const std::string& save) {
+  if (save.empty()) return;
+  std::error_code ignored;
+  const std::filesystem::path path(save);
+  const std::filesystem::path parent = path.has_parent_path() ? path.parent_path() : ".";
+  if (std::filesystem::is_directory(path, ignored)) Fail("--save {}: is a directory", save);
+  if (!std::filesystem::is_directory(parent, ignored))
+    Fail("--save {}: no directory {}", save, parent.string());
+  if (access(parent.c_str(), W_OK) != 0) Fail("--save {}: cannot write in {}", save, parent.string());
+}
+
+std::string Duration(double seconds) {
+  const auto s = static_cast<std::int64_t>(std::ceil(seconds));
+  if (s < 60) return fmt::format("{}s", s);
+  if (s < 3600) return fmt::format("{}m{:02}s", s / 60, s % 60);
+  return fmt::format("{}h{:02}m", s / 3600, s / 60 % 60);
+}
+
+std::string Describe(const Progress& p) {
+  std::string text = fmt::format("epoch {} step {}", p.epoch + 1, p.step);
+  if (p.total_samples) {
+    text += fmt::format(" {:.0f}%",
+                        100.0 * static_cast<double>(p.epoch_samples) / static_cast<double>(*p.total_samples));
+  }
+  text += fmt::format("  loss {:.5f}  {:.0f} samples/s", p.loss, p.samples_per_s);
+  if (p.seconds_left) text += "  ETA " + Duration(*p.seconds_left);
+  return text;
+}
+
+const char* ToString(StopReason reason) {
+  switch (reason) {
+    case StopReason::kDone:
+      return "done";
+    case StopReason::kAucTarget:
+      return "auc_target";
+    case StopReason::kMaxSteps:
+      return "max_steps";
+    case StopReason::kInterrupted:
+      return "interrupted";
+  }
+  return "";
+}
+
+Json ResultJson(const TrainFlags& flags, const LoopResult& result, Trainer& trainer) {
+  Json evaluations = Json::array();
+  double best = 0;
+  for (const EvaluationPoint& point : result.evaluations) {
+    Json item = EvaluationJson(point.result);
+    item["epoch"] = point.epoch;
+    item["step"] = point.step;
+    best = std::max(best, std::isnan(point.result.auc) ? 0 : point.result.auc);
+    evaluations.push_back(std::move(item));
+  }
+  constexpr std::int64_t kHashedBytes = std::int64_t{8} << 30;
+  const bool hashed = trainer.embeddings().LogicalBytes() <= kHashedBytes;
+  Json json = {
+      {"command", "train"},
+      {"version", HOTROW_VERSION},
+      {"cpu", CpuName()},
+      {"world", 1},
+      {"threads", trainer.pool().size()},
+      {"seed", flags.common.seed},
+      {"batch_size", flags.loop.batch_size},
+      {"epochs", flags.loop.epochs},
+      {"reduction_units", flags.model.reduction_units},
+      {"steps", result.steps},
+      {"samples", result.samples},
+      {"seconds", result.seconds},
+      {"samples_per_s", result.seconds > 0 ? static_cast<double>(result.samples) / result.seconds : 0},
+      {"stopped", ToString(result.reason)},
+      {"bad_ids", trainer.bad_ids()},
+      {"losses", result.losses},
+      {"evaluations", evaluations}};
+  if (!result.evaluations.empty()) {
+    json["auc"] = evaluations.back()["auc"];
+    json["best_auc"] = best;
+  }
+  json["weights_hash"] = hashed ? Json(fmt::format("{:016x}", trainer.WeightsHash())) : Json(nullptr);
+  json["state_hash"] = hashed ? Json(fmt::format("{:016x}", trainer.StateHash())) : Json(nullptr);
+  json["saved"] = flags.save.empty() ? Json(nullptr) : Json(flags.save);
+  json["peak_rss_bytes"] = PeakResidentBytes();
+  return json;
+}
+
+DataSpec TrainingSpec(const TrainFlags& flags) {
+  DataSpec spec = MakeDataSpec(flags.data, flags.common);
+  spec.shuffle = flags.shuffle;
+  if (spec.format == DataFormat::kSynthetic) {
+    if (!flags.eval_data.empty()) Fail("--eval-data: --format synthetic reads no files");
+    spec.bag_sizes = ParseMultiHot(flags.multi_hot, static_cast<std::int64_t>(spec.rows.size()));
+    spec.ids = ParseIdDistribution(flags.ids);
+    spec.samples = flags.samples;
+  }
+  return spec;
+}
+
+int Run(TrainFlags& flags, CLI::App& app) {
+  if (!flags.common.config.empty()) ApplyConfigFile(app, flags.common.config);
+  CheckJsonTarget(flags.common);
+  CheckSaveTarget(flags.save);
+  ThreadPool pool(flags.common.ThreadCount());
+  const DataSpec spec = TrainingSpec(flags);
+  const std::shared_ptr<const RecordEncoder> encoder = MakeEncoder(spec);
+  const std::unique_ptr<BatchSource> source = OpenSource(spec, encoder);
+  std::unique_ptr<BatchSource> eval_source;
+  if (!flags.eval_data.empty()) {
+    DataSpec eval_spec = spec;
+    eval_spec.paths = flags.eval_data;
+    eval_spec.shuffle = false;
+    eval_source = OpenSource(eval_spec, encoder);
+  }
+  Trainer trainer(
+      MakeTrainerConfig(flags.model, MakeModelConfig(flags.model, source->description()), flags.common.seed),
+      pool);
+
+  InstallInterruptHandler();
+  LoopObserver observer;
+  observer.on_progress = [&](const Progress& p) { PrintProgress(flags.common, Describe(p)); };
+  observer.on_evaluation = [&](const EvaluationPoint& point) {
+    PrintProgress(flags.common, fmt::format("epoch {:.2f}: {}", point.epoch, EvaluationText(point.result)));
+  };
+  observer.interrupted = &g_interrupted;
+  const LoopResult result = TrainLoop(trainer, *source, eval_source.get(), flags.loop, observer);
+
+  if (!flags.save.empty()) {
+    std::map<std::string, std::string> metadata;
+    if (encoder) metadata["hotrow.encoder"] = encoder->ToJson();
+    SaveModel(trainer, flags.save, metadata);
+  }
+  const Json json = ResultJson(flags, result, trainer);
+  std::string text = fmt::format("trained {} steps, {} samples in {:.1f} s ({:.0f} samples/s)", result.steps,
+                                 result.samples, result.seconds, json["samples_per_s"].get<double>());
+  if (trainer.bad_ids() > 0) text += fmt::format("\n{} ids outside their tables", trainer.bad_ids());
+  if (!result.evaluations.empty()) text += "\n" + EvaluationText(result.evaluations.back().result);
+  if (json["weights_hash"].is_string()) text += "\nweights_hash " + json["weights_hash"].get<std::string>();
+  if (!flags.save.empty()) text += "\nsaved " + flags.save;
+  PrintResult(flags.common, text);
+  WriteJson(flags.common, json);
+  return result.reason == StopReason::kInterrupted ? kInterrupted : kDone;
+}
+
+}  // namespace
+
+Command AddTrainCommand(CLI::App& root) {
+  auto flags = std::make_shared<TrainFlags>();
+  CLI::App* app = root.add_subcommand("train", "Train a model on real or generated data");
+  AddFlags(*app, *flags);
+  return {app, [flags, app] { return Run(*flags, *app); }};
+}
+
+}  // namespace hotrow::cli

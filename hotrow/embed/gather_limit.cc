@@ -1,0 +1,75 @@
+#include "hotrow/embed/gather_limit.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "hotrow/base/rng.h"
+#include "hotrow/trace/phase.h"
+
+namespace hotrow {
+namespace {
+
+constexpr std::int64_t kRows = 2'000'000;
+constexpr std::int64_t kTaskRows = 20'000;
+constexpr std::int64_t kAhead = 12;
+constexpr std::int64_t kLineFloats = 16;
+
+struct Row {
+  const float* data;
+  std::int64_t dim;
+};
+
+// Random resident rows; tries absent ones again, a bounded number of times.
+std::vector<Row> DrawRows(const EmbeddingBagCollection& embeddings) {
+  std::vector<std::int64_t> last;  // rows of tables 0 … t
+  std::int64_t total = 0;
+  for (std::int64_t t = 0; t < embeddings.num_tables(); ++t)
+    last.push_back(total += embeddings.table(t).rows());
+  std::vector<Row> rows;
+  rows.reserve(static_cast<std::size_t>(kRows));
+  RandomSequence random(0, RandomStream::kSyntheticIds, 1);
+  for (std::int64_t tries = 0; tries < 8 * kRows && std::ssize(rows) < kRows; ++tries) {
+    const std::int64_t global = random.NextBelow(total);
+    const auto t = std::upper_bound(last.begin(), last.end(), global) - last.begin();
+    const EmbeddingTable& table = embeddings.table(t);
+    const float* data = table.view().Find(last[static_cast<std::size_t>(t)] - 1 - global);
+    if (data != nullptr) rows.push_back({data, table.dim()});
+  }
+  return rows;
+}
+
+// One load a cache line is what reading a row costs; the sum keeps the loads.
+float ReadRow(const Row& row) {
+  float sum = 0;
+  for (std::int64_t c = 0; c < row.dim; c += kLineFloats) sum += row.data[c];
+  return sum;
+}
+
+}  // namespace
+
+double MeasureGatherLimit(const EmbeddingBagCollection& embeddings, ThreadPool& pool) {
+  const std::vector<Row> rows = DrawRows(embeddings);
+  const auto count = static_cast<std::int64_t>(rows.size());
+  if (count == 0) return 0;
+  const std::int64_t tasks = CeilDiv(count, kTaskRows);
+  std::vector<float> sums(static_cast<std::size_t>(tasks));
+  double best = 0;
+  for (int pass = 0; pass < 3; ++pass) {
+    const double begin = NowSeconds();
+    pool.Run(tasks, [&](std::int64_t task, int) {
+      const std::int64_t end = std::min(count, (task + 1) * kTaskRows);
+      float sum = 0;
+      for (std::int64_t i = task * kTaskRows; i < end; ++i) {
+        const Row& ahead = rows[static_cast<std::size_t>(std::min(i + kAhead, count - 1))];
+        for (std::int64_t c = 0; c < ahead.dim; c += kLineFloats) __builtin_prefetch(ahead.data + c);
+        sum += ReadRow(rows[static_cast<std::size_t>(i)]);
+      }
+      sums[static_cast<std::size_t>(task)] = sum;
+    });
+    best = std::max(best, static_cast<double>(count) / (NowSeconds() - begin));
+  }
+  // A use the compiler cannot drop; no real sum is this one.
+  return sums[0] == -1e30F ? 0 : best;
+}
+
+}  // namespace hotrow

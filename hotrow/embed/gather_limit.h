@@ -1,0 +1,14 @@
+#pragma once
+// The speed limit of anything that reads random rows: the rows of the very tables that a benchmark uses, read
+// in random order with prefetching and nothing else to do.
+
+#include "hotrow/base/thread_pool.h"
+#include "hotrow/embed/embedding_bag_collection.h"
+
+namespace hotrow {
+
+/// Rows a second that all threads together read, the best of three passes over two million rows drawn
+/// uniformly from all resident rows of all tables. 0 when no row is resident. Takes well under a second.
+double MeasureGatherLimit(const EmbeddingBagCollection& embeddings, ThreadPool& pool);
+
+}  // namespace hotrow

@@ -1,0 +1,57 @@
+#pragma once
+// The phases of a training step, by the names that the bench prints, and how long each took.
+
+#include <array>
+#include <chrono>
+#include <cstdint>
+#include <string_view>
+
+namespace hotrow {
+
+enum class Phase {
+  kInputDist,
+  kRecat,
+  kLookup,
+  kOutputDist,
+  kDense,
+  kGradDist,
+  kSparseBackward,
+  kDenseAllReduce,
+  kDenseOptimizer,
+};
+inline constexpr int kPhases = 9;
+inline constexpr std::array<std::string_view, kPhases> kPhaseNames = {
+    "input_dist", "recat",           "lookup",           "output_dist",    "dense",
+    "grad_dist",  "sparse_backward", "dense_all_reduce", "dense_optimizer"};
+
+/// Seconds since an arbitrary, steady origin.
+inline double NowSeconds() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+/// Wall seconds a phase, summed over steps since the last Reset. One writer.
+class PhaseTimes {
+ public:
+  void Reset() { seconds_.fill(0); }
+  void Add(Phase phase, double seconds) { seconds_[static_cast<std::size_t>(phase)] += seconds; }
+  double seconds(Phase phase) const { return seconds_[static_cast<std::size_t>(phase)]; }
+
+ private:
+  std::array<double, kPhases> seconds_{};
+};
+
+/// Adds the time from construction to destruction to a phase.
+class PhaseSpan {
+ public:
+  PhaseSpan(PhaseTimes& times, Phase phase) : times_(times), phase_(phase), begin_(NowSeconds()) {}
+  ~PhaseSpan() { times_.Add(phase_, NowSeconds() - begin_); }
+  PhaseSpan(const PhaseSpan&) = delete;
+  PhaseSpan& operator=(const PhaseSpan&) = delete;
+
+ private:
+  PhaseTimes& times_;
+  Phase phase_;
+  double begin_;
+};
+
+}  // namespace hotrow

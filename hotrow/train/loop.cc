@@ -1,0 +1,159 @@
+#include "hotrow/train/loop.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "hotrow/base/error.h"
+#include "hotrow/trace/phase.h"
+#include "hotrow/train/prefetch.h"
+
+namespace hotrow {
+namespace {
+
+void Validate(const LoopConfig& config, const DataDescription& data) {
+  if (config.epochs < 1) Fail("epochs: {} is not at least 1", config.epochs);
+  if (config.batch_size < 1) Fail("batch size: {} is not at least 1", config.batch_size);
+  if (!(config.eval_every >= 0)) Fail("eval every: {} is not a number of epochs", config.eval_every);
+  if (!data.has_labels) Fail("training: the data has no labels");
+  if (data.samples && config.batch_size > *data.samples) {
+    Fail("batch size: {} is more than the data's {} samples", config.batch_size, *data.samples);
+  }
+  if (!data.samples && config.eval_every > 0 && config.eval_every != std::floor(config.eval_every)) {
+    Fail("eval every: {} of an epoch needs data whose number of samples is known", config.eval_every);
+  }
+}
+
+// When evaluations and progress reports are due. Time spent evaluating does not count as training.
+class Monitor {
+ public:
+  Monitor(Trainer& trainer, BatchSource* eval_source, const LoopConfig& config, const LoopObserver& observer,
+          std::optional<std::int64_t> epoch_samples)
+      : trainer_(trainer),
+        eval_source_(eval_source),
+        config_(config),
+        observer_(observer),
+        epoch_samples_(epoch_samples),
+        next_evaluation_(config.eval_every) {}
+
+  void Step(LoopResult& result, std::int64_t epoch, std::int64_t samples_in_epoch, std::int64_t samples,
+            float loss) {
+    ++result.steps;
+    result.samples += samples;
+    result.losses.push_back(loss);
+    loss_sum_ += static_cast<double>(loss);
+    ++loss_count_;
+    recent_samples_ += samples;
+    result.seconds = Elapsed();
+    if (result.seconds - last_report_ < config_.progress_seconds) return;
+    if (observer_.on_progress) Report(result, epoch, samples_in_epoch);
+    last_report_ = result.seconds;
+    loss_sum_ = 0;
+    loss_count_ = 0;
+    recent_samples_ = 0;
+  }
+
+  bool EvaluationDue(double epochs_trained) const {
+    return eval_source_ != nullptr && config_.eval_every > 0 && epochs_trained + 1e-9 >= next_evaluation_;
+  }
+
+  // True when the target is reached.
+  bool RunEvaluation(LoopResult& result, double epochs_trained) {
+    const double begin = NowSeconds();
+    while (config_.eval_every > 0 && next_evaluation_ <= epochs_trained + 1e-9)
+      next_evaluation_ += config_.eval_every;
+    result.evaluations.push_back(
+        {epochs_trained, result.steps, Evaluate(trainer_, *eval_source_, config_.batch_size)});
+    paused_ += NowSeconds() - begin;
+    if (observer_.on_evaluation) observer_.on_evaluation(result.evaluations.back());
+    return config_.auc_target > 0 && result.evaluations.back().result.auc >= config_.auc_target;
+  }
+
+  double Elapsed() const { return NowSeconds() - begin_ - paused_; }
+
+ private:
+  void Report(const LoopResult& result, std::int64_t epoch, std::int64_t samples_in_epoch) {
+    Progress progress;
+    progress.step = result.steps;
+    progress.epoch = epoch;
+    progress.epoch_samples = samples_in_epoch;
+    progress.total_samples = epoch_samples_;
+    progress.loss = loss_sum_ / static_cast<double>(loss_count_);
+    progress.samples_per_s =
+        static_cast<double>(recent_samples_) / std::max(1e-9, result.seconds - last_report_);
+    if (epoch_samples_) {
+      const double total = static_cast<double>(*epoch_samples_) * static_cast<double>(config_.epochs);
+      const double speed = static_cast<double>(result.samples) / std::max(1e-9, result.seconds);
+      progress.seconds_left = std::max(0.0, total - static_cast<double>(result.samples)) / speed;
+    }
+    observer_.on_progress(progress);
+  }
+
+  Trainer& trainer_;
+  BatchSource* eval_source_;
+  const LoopConfig& config_;
+  const LoopObserver& observer_;
+  std::optional<std::int64_t> epoch_samples_;
+  double next_evaluation_;
+  double begin_ = NowSeconds();
+  double paused_ = 0;
+  double last_report_ = 0;
+  double loss_sum_ = 0;
+  std::int64_t loss_count_ = 0;
+  std::int64_t recent_samples_ = 0;
+};
+
+}  // namespace
+
+LoopResult TrainLoop(Trainer& trainer, BatchSource& source, BatchSource* eval_source,
+                     const LoopConfig& config, const LoopObserver& observer) {
+  Validate(config, source.description());
+  PrefetchingSource prefetching(source);
+  Monitor monitor(trainer, eval_source, config, observer, source.description().samples);
+  LoopResult result;
+  Batch batch;
+  bool stop = false;
+  double epochs_trained = 0;
+  double evaluated_at = -1;
+  const auto evaluate = [&] {
+    evaluated_at = epochs_trained;
+    if (!monitor.RunEvaluation(result, epochs_trained)) return;
+    result.reason = StopReason::kAucTarget;
+    stop = true;
+  };
+  for (std::int64_t epoch = 0; epoch < config.epochs && !stop; ++epoch) {
+    prefetching.StartEpoch(epoch);
+    std::int64_t in_epoch = 0;
+    while (!stop && prefetching.Next(config.batch_size, batch)) {
+      const std::int64_t samples = batch.size;
+      const float loss = trainer.Step(batch);
+      if (!std::isfinite(loss))
+        Fail("the loss is {} at step {}: try a lower learning rate", loss, result.steps + 1);
+      in_epoch += samples;
+      monitor.Step(result, epoch, in_epoch, samples, loss);
+      if (const auto total = source.description().samples) {
+        epochs_trained =
+            static_cast<double>(epoch) + static_cast<double>(in_epoch) / static_cast<double>(*total);
+      }
+      if (observer.interrupted != nullptr && observer.interrupted->load()) {
+        result.reason = StopReason::kInterrupted;
+        return result;
+      }
+      if (config.max_steps > 0 && result.steps >= config.max_steps) {
+        result.reason = StopReason::kMaxSteps;
+        stop = true;
+      } else if (in_epoch < source.description().samples.value_or(0) &&
+                 monitor.EvaluationDue(epochs_trained)) {
+        evaluate();
+      }
+    }
+    if (in_epoch == 0 && epoch == 0) Fail("training: the data has no samples");
+    if (stop) break;
+    epochs_trained = static_cast<double>(epoch + 1);
+    if (monitor.EvaluationDue(epochs_trained)) evaluate();
+  }
+  result.seconds = monitor.Elapsed();
+  if (eval_source != nullptr && evaluated_at != epochs_trained) evaluate();
+  return result;
+}
+
+}  // namespace hotrow

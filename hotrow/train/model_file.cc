@@ -1,0 +1,165 @@
+#include "hotrow/train/model_file.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <utility>
+#include <vector>
+
+#include "hotrow/base/error.h"
+#include "hotrow/base/safetensors.h"
+
+namespace hotrow {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr std::int64_t kBlockFloats = std::int64_t{1} << 20;
+
+std::string TableTensorName(const EmbeddingTableConfig& table) {
+  return "sparse_arch.embedding_bag_collection.embedding_bags." + table.name + ".weight";
+}
+
+std::int64_t BlockRows(std::int64_t dim) { return std::max<std::int64_t>(1, kBlockFloats / dim); }
+
+// TorchRec's shape of a dense parameter.
+std::vector<std::int64_t> Shape(const Parameter& p) {
+  if (p.vector) return {p.size()};
+  if (p.transposed) return {p.columns, p.rows};
+  return {p.rows, p.columns};
+}
+
+void CheckShape(const SafetensorsReader& file, const std::string& name,
+                const std::vector<std::int64_t>& shape) {
+  const TensorInfo& info = file.Info(name);
+  if (info.type != TensorType::kF32) Fail("{}: tensor {}: its type is not F32", file.path(), name);
+  if (info.shape != shape) {
+    Fail("{}: tensor {}: shape {} is not the model's {}", file.path(), name, Json(info.shape).dump(),
+         Json(shape).dump());
+  }
+}
+
+}  // namespace
+
+std::string ModelConfigToJson(const ModelConfig& config) {
+  Json tables = Json::array();
+  for (const EmbeddingTableConfig& table : config.tables) {
+    tables.push_back({{"name", table.name},
+                      {"num_embeddings", table.num_embeddings},
+                      {"embedding_dim", table.embedding_dim},
+                      {"pooling", table.pooling == PoolingType::kMean ? "mean" : "sum"},
+                      {"feature_names", table.feature_names}});
+  }
+  const Json json = {{"version", 1},
+                     {"model", ToString(config.interaction)},
+                     {"num_dense", config.num_dense},
+                     {"embedding_dim", config.embedding_dim},
+                     {"dense_arch", config.dense_arch},
+                     {"over_arch", config.over_arch},
+                     {"dcn_num_layers", config.dcn_num_layers},
+                     {"dcn_low_rank", config.dcn_low_rank},
+                     {"features", config.features},
+                     {"tables", tables}};
+  return json.dump();
+}
+
+ModelConfig ModelConfigFromJson(const std::string& text, const std::string& file) {
+  try {
+    const Json json = Json::parse(text);
+    if (json.at("version").get<int>() != 1) {
+      Fail("{}: hotrow.model: version {} is unknown to this build, valid: 1", file,
+           json.at("version").dump());
+    }
+    ModelConfig config;
+    config.interaction = ParseInteraction(json.at("model").get<std::string>());
+    json.at("num_dense").get_to(config.num_dense);
+    json.at("embedding_dim").get_to(config.embedding_dim);
+    json.at("dense_arch").get_to(config.dense_arch);
+    json.at("over_arch").get_to(config.over_arch);
+    json.at("dcn_num_layers").get_to(config.dcn_num_layers);
+    json.at("dcn_low_rank").get_to(config.dcn_low_rank);
+    json.at("features").get_to(config.features);
+    for (const Json& item : json.at("tables")) {
+      EmbeddingTableConfig table;
+      item.at("name").get_to(table.name);
+      item.at("num_embeddings").get_to(table.num_embeddings);
+      item.at("embedding_dim").get_to(table.embedding_dim);
+      table.pooling = ParsePoolingType(item.at("pooling").get<std::string>());
+      item.at("feature_names").get_to(table.feature_names);
+      config.tables.push_back(std::move(table));
+    }
+    Validate(config);
+    return config;
+  } catch (const Json::exception& e) {
+    Fail("{}: hotrow.model is not a model configuration: {}", file, e.what());
+  }
+}
+
+void SaveModel(Trainer& trainer, const std::string& path,
+               const std::map<std::string, std::string>& metadata) {
+  const ModelConfig& model = trainer.config().model;
+  const Parameters& parameters = std::as_const(trainer.tower()).parameters();
+  std::vector<SafetensorsWriter::Tensor> tensors;
+  for (const EmbeddingTableConfig& table : model.tables) {
+    tensors.push_back({TableTensorName(table), {table.num_embeddings, table.embedding_dim}});
+  }
+  for (const Parameter& p : parameters.list()) tensors.push_back({p.name, Shape(p)});
+
+  std::map<std::string, std::string> all = metadata;
+  all["hotrow.model"] = ModelConfigToJson(model);
+  all["format"] = "pt";
+  SafetensorsWriter writer(path, std::move(tensors), all);
+  std::vector<float> block;
+  for (std::int64_t t = 0; t < trainer.embeddings().num_tables(); ++t) {
+    const EmbeddingTable& table = trainer.embeddings().table(t);
+    const std::int64_t rows = table.config().num_embeddings;
+    const std::int64_t dim = table.config().embedding_dim;
+    for (std::int64_t first = 0; first < rows; first += BlockRows(dim)) {
+      const std::int64_t count = std::min(BlockRows(dim), rows - first);
+      block.resize(static_cast<std::size_t>(count * dim));
+      table.ReadRows(first, count, block.data());
+      writer.Append(block.data(), count * dim);
+    }
+  }
+  for (std::size_t i = 0; i < parameters.list().size(); ++i) {
+    block.resize(static_cast<std::size_t>(parameters.list()[i].size()));
+    parameters.Export(static_cast<std::int64_t>(i), parameters.weights(), block);
+    writer.Append(block.data(), static_cast<std::int64_t>(block.size()));
+  }
+  writer.Finish();
+}
+
+ModelFileInfo ReadModelInfo(const std::string& path) {
+  const SafetensorsReader file(path);
+  const auto it = file.metadata().find("hotrow.model");
+  if (it == file.metadata().end()) Fail("{}: not a Hotrow model: its metadata has no hotrow.model", path);
+  return {ModelConfigFromJson(it->second, path), file.metadata()};
+}
+
+void LoadModel(Trainer& trainer, const std::string& path) {
+  SafetensorsReader file(path);
+  std::vector<float> block;
+  EmbeddingBagCollection& embeddings = trainer.embeddings();
+  for (std::int64_t t = 0; t < embeddings.num_tables(); ++t) {
+    EmbeddingTable& table = embeddings.table(t);
+    const std::int64_t rows = table.config().num_embeddings;
+    const std::int64_t dim = table.config().embedding_dim;
+    const std::string name = TableTensorName(table.config());
+    CheckShape(file, name, {rows, dim});
+    for (std::int64_t first = 0; first < rows; first += BlockRows(dim)) {
+      const std::int64_t count = std::min(BlockRows(dim), rows - first);
+      block.resize(static_cast<std::size_t>(count * dim));
+      file.Read(name, first * dim, count * dim, block.data());
+      table.WriteRows(first, count, block.data());
+    }
+  }
+  Parameters& parameters = trainer.tower().parameters();
+  for (std::size_t i = 0; i < parameters.list().size(); ++i) {
+    const Parameter& p = parameters.list()[i];
+    CheckShape(file, p.name, Shape(p));
+    block = file.ReadF32(p.name);
+    parameters.Import(static_cast<std::int64_t>(i), block, parameters.weights());
+  }
+  trainer.tower().Pack(trainer.pool());
+}
+
+}  // namespace hotrow

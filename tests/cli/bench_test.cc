@@ -1,0 +1,196 @@
+// `hotrow bench` as its contract (the JSON fields, the exit codes) and the determinism that it makes visible.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "tests/cli/program.h"
+
+namespace hotrow {
+namespace {
+
+using Json = nlohmann::json;
+using ::testing::HasSubstr;
+
+// A bench that takes milliseconds; `more` adds flags or replaces those here.
+std::vector<std::string> Small(const std::vector<std::string>& more) {
+  const std::vector<std::pair<std::string, std::string>> defaults = {{"--cardinality", "100,7,3000,1"},
+                                                                     {"--multi-hot", "3,1,20,2"},
+                                                                     {"--embedding-dim", "16"},
+                                                                     {"--dense-arch", "24,16"},
+                                                                     {"--over-arch", "20,12,1"},
+                                                                     {"--dcn-low-rank", "6"},
+                                                                     {"--per-chip-batch", "200"},
+                                                                     {"--steps", "3"},
+                                                                     {"--warmup", "2"},
+                                                                     {"--json", "-"}};
+  std::vector<std::string> args = {"bench"};
+  for (const auto& [flag, value] : defaults) {
+    if (std::find(more.begin(), more.end(), flag) == more.end()) args.insert(args.end(), {flag, value});
+  }
+  args.insert(args.end(), more.begin(), more.end());
+  return args;
+}
+
+Json BenchJson(const std::vector<std::string>& more) {
+  const ProgramResult result = RunHotrow(Small(more));
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  return Json::parse(result.out);
+}
+
+TEST(Bench, StepHasTheContractsFields) {
+  const Json json = BenchJson({});
+  for (const char* key : {"command",
+                          "part",
+                          "version",
+                          "world",
+                          "threads",
+                          "per_chip_batch",
+                          "global_batch",
+                          "cardinality",
+                          "rows",
+                          "ids_per_step",
+                          "sharding",
+                          "kernel",
+                          "recat_mode",
+                          "optimizer",
+                          "precision",
+                          "reduction_units",
+                          "micro_batch",
+                          "tables",
+                          "steps",
+                          "warmup",
+                          "ms_per_step",
+                          "samples_per_s",
+                          "k_samples_per_s_per_rank",
+                          "k_samples_per_s_per_chip",
+                          "phases_ms",
+                          "exposed_ms",
+                          "bytes",
+                          "limits",
+                          "losses",
+                          "weights_hash",
+                          "state_hash",
+                          "peak_rss_bytes"}) {
+    EXPECT_TRUE(json.contains(key)) << key;
+  }
+  EXPECT_EQ(json["rows"], 3108);
+  EXPECT_EQ(json["ids_per_step"], 26 * 200);
+  EXPECT_EQ(json["losses"].size(), 5U) << "warm-up included";
+  EXPECT_EQ(json["weights_hash"].get<std::string>().size(), 16U);
+  for (const char* key : {"mean_over_ranks", "max_over_ranks", "rank0_median"})
+    EXPECT_GT(json["ms_per_step"][key], 0);
+  for (const char* key : {"input_dist", "recat", "lookup", "output_dist", "dense", "grad_dist",
+                          "sparse_backward", "dense_all_reduce", "dense_optimizer"}) {
+    EXPECT_TRUE(json["phases_ms"].contains(key)) << key;
+  }
+  EXPECT_GT(json["limits"]["gemm_samples_per_s"], 0);
+  EXPECT_GT(json["limits"]["gather_rows_per_s"], 0);
+}
+
+TEST(Bench, BitsDoNotDependOnThreadsKernelOrStorage) {
+  for (const char* optimizer : {"sgd", "adagrad", "rowwise_adagrad"}) {
+    const Json want = BenchJson({"--optimizer", optimizer, "--threads", "1"});
+    const std::vector<std::vector<std::string>> variants = {{"--threads", "2"},
+                                                            {"--threads", "3"},
+                                                            {"--kernel", "unfused", "--tables", "eager"},
+                                                            {"--tables", "lazy"},
+                                                            {"--threads", "2", "--tables", "lazy"}};
+    for (std::vector<std::string> more : variants) {
+      more.insert(more.end(), {"--optimizer", optimizer});
+      const Json got = BenchJson(more);
+      for (const char* key : {"losses", "weights_hash", "state_hash"}) {
+        EXPECT_EQ(got[key], want[key]) << key << " " << optimizer << " " << ::testing::PrintToString(more);
+      }
+    }
+  }
+}
+
+TEST(Bench, SeedsAndUnitsMatter) {
+  const Json base = BenchJson({});
+  EXPECT_NE(BenchJson({"--seed", "1"})["weights_hash"], base["weights_hash"]);
+  EXPECT_NE(BenchJson({"--reduction-units", "2"})["weights_hash"], base["weights_hash"]);
+}
+
+TEST(Bench, SparseAndGemmParts) {
+  const Json sparse = BenchJson({"--part", "sparse", "--ids", "zipf:1.05"});
+  EXPECT_GT(sparse["forward_ms"], 0);
+  EXPECT_GT(sparse["step_ms"], sparse["forward_ms"]);
+  const Json gemm = BenchJson({"--part", "gemm"});
+  EXPECT_GT(gemm["gflops"], 0);
+}
+
+TEST(Bench, ChecksAgainstTheReference) {
+  for (const char* part : {"step", "sparse"}) {
+    for (const char* optimizer : {"sgd", "adagrad", "rowwise_adagrad", "adam"}) {
+      for (const char* kernel : {"fused", "unfused"}) {
+        const Json json = BenchJson({"--part", part, "--check", "--optimizer", optimizer, "--kernel", kernel,
+                                     "--tables", "eager", "--pooling", "mean"});
+        EXPECT_EQ(json["checked"], true) << part << " " << optimizer << " " << kernel;
+      }
+    }
+  }
+}
+
+void ExpectMistake(const std::vector<std::string>& args, const std::vector<std::string>& parts) {
+  const ProgramResult result = RunHotrow(args);
+  EXPECT_EQ(result.exit_code, 2) << result.err;
+  EXPECT_THAT(result.err, HasSubstr("error: "));
+  for (const std::string& part : parts) EXPECT_THAT(result.err, HasSubstr(part));
+  EXPECT_EQ(result.out, "");
+}
+
+TEST(Bench, MistakesExitWith2AndSayWhatIsValid) {
+  ExpectMistake(Small({"--part", "stpe"}), {"stpe", "step, sparse"});
+  ExpectMistake(Small({"--model", "dlrm3"}), {"dlrm3", "dlrm_dcn"});
+  ExpectMistake(Small({"--optimizer", "lamb"}), {"lamb", "adagrad"});
+  ExpectMistake(Small({"--kernel", "x"}), {"fused", "unfused"});
+  ExpectMistake(Small({"--tables", "x"}), {"eager", "lazy"});
+  ExpectMistake(Small({"--bad-ids", "x"}), {"skip", "wrap"});
+  ExpectMistake(Small({"--ids", "zipf:x"}), {"zipf"});
+  ExpectMistake(Small({"--multi-hot", "1,2"}), {"4"});
+  ExpectMistake(Small({"--cardinality", "huge"}), {"huge", "tiny"});
+  ExpectMistake(Small({"--steps", "0"}), {"--steps"});
+  ExpectMistake(Small({"--per-chip-batch", "x"}), {"--per-chip-batch"});
+  ExpectMistake(Small({"--reduction-units", "3"}), {"3", "power of two"});
+  ExpectMistake(Small({"--embedding-dim", "8"}), {"dense"});
+  ExpectMistake(Small({"--learning-rate", "nan"}), {"learning"});
+  ExpectMistake(Small({"--no-such-flag"}), {"--no-such-flag"});
+  ExpectMistake(Small({"--json", "/no/such/dir/x.json"}), {"/no/such/dir"});
+  ExpectMistake(Small({"--json", "/tmp"}), {"/tmp", "directory"});
+  ExpectMistake(Small({"--config", "/no/such.toml"}), {"/no/such.toml"});
+  ExpectMistake({}, {});
+  ExpectMistake({"trian"}, {});
+}
+
+TEST(Bench, TablesLargerThanMemorySayWhatIsNeeded) {
+  ExpectMistake(
+      {"bench", "--cardinality", "90000000000", "--multi-hot", "one", "--tables", "eager", "--steps", "1"},
+      {"GiB"});
+}
+
+TEST(Bench, ConfigFileStandsInForFlagsAndAFlagWins) {
+  const TemporaryDirectory directory;
+  const std::string config =
+      directory.Write("c.toml",
+                      "[bench]\ncardinality = [10, 20]\nmulti_hot = \"one\"\n"
+                      "[model]\nembedding_dim = 4\ndense_arch = [6, 4]\nover_arch = [5, 1]\n"
+                      "steps = 9\nwarmup = 0\nper-chip-batch = 16\n");
+  const ProgramResult result = RunHotrow({"bench", "--config", config, "--steps", "2", "--json", "-"});
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  const Json json = Json::parse(result.out);
+  EXPECT_EQ(json["rows"], 30);
+  EXPECT_EQ(json["steps"], 2);
+  EXPECT_EQ(json["losses"].size(), 2U);
+  ExpectMistake({"bench", "--config", directory.Write("bad.toml", "[bench]\n\nstepz = 3\n")},
+                {"bad.toml:3", "stepz", "steps"});
+  ExpectMistake({"bench", "--config", directory.Write("worse.toml", "[bench\n")}, {"worse.toml:1"});
+  ExpectMistake({"bench", "--config", directory.Write("type.toml", "steps = \"many\"\n")},
+                {"type.toml:1", "steps"});
+}
+
+}  // namespace
+}  // namespace hotrow

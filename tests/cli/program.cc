@@ -1,0 +1,79 @@
+#include "tests/cli/program.h"
+
+#include <fcntl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <stdexcept>
+
+namespace hotrow {
+namespace {
+
+std::string Slurp(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+[[noreturn]] void Exec(const std::vector<std::string>& args, const std::string& directory,
+                       const std::string& out, const std::string& err) {
+  std::vector<char*> argv;
+  std::string program = HOTROW_TEST_BINARY;
+  argv.push_back(program.data());
+  for (const std::string& arg : args) argv.push_back(const_cast<char*>(arg.c_str()));
+  argv.push_back(nullptr);
+  const int out_fd = open(out.c_str(), O_CREAT | O_WRONLY | O_TRUNC, 0600);
+  const int err_fd = open(err.c_str(), O_CREAT | O_WRONLY | O_TRUNC, 0600);
+  if (chdir(directory.c_str()) == 0 && dup2(out_fd, 1) >= 0 && dup2(err_fd, 2) >= 0)
+    execv(argv[0], argv.data());
+  _exit(127);
+}
+
+}  // namespace
+
+ProgramResult RunHotrow(const std::vector<std::string>& args, const std::string& directory) {
+  const TemporaryDirectory own;
+  const TemporaryDirectory streams;
+  const std::string out = streams.File("out");
+  const std::string err = streams.File("err");
+  const pid_t child = fork();
+  if (child < 0) throw std::runtime_error("fork failed");
+  if (child == 0) Exec(args, directory.empty() ? own.path() : directory, out, err);
+  int status = 0;
+  if (waitpid(child, &status, 0) != child) throw std::runtime_error("waitpid failed");
+  ProgramResult result;
+  result.exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+  result.out = Slurp(out);
+  result.err = Slurp(err);
+  return result;
+}
+
+TemporaryDirectory::TemporaryDirectory() {
+  std::string pattern = std::filesystem::temp_directory_path().string() + "/hotrow_test.XXXXXX";
+  if (mkdtemp(pattern.data()) == nullptr) throw std::runtime_error("mkdtemp failed");
+  path_ = pattern;
+}
+
+TemporaryDirectory::~TemporaryDirectory() {
+  std::error_code ignored;
+  std::filesystem::remove_all(path_, ignored);
+}
+
+std::string TemporaryDirectory::Write(const std::string& name, const std::string& text) const {
+  std::ofstream(File(name), std::ios::binary) << text;
+  return File(name);
+}
+
+std::vector<std::string> TemporaryDirectory::List() const {
+  std::vector<std::string> names;
+  for (const auto& entry : std::filesystem::directory_iterator(path_))
+    names.push_back(entry.path().filename());
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+}  // namespace hotrow

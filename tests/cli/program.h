@@ -1,0 +1,37 @@
+#pragma once
+// Runs the program as a user does.
+
+#include <string>
+#include <vector>
+
+namespace hotrow {
+
+struct ProgramResult {
+  int exit_code = -1;
+  std::string out;
+  std::string err;
+};
+
+/// Runs `hotrow ARGS…` (no shell) in a fresh, empty working directory that is removed afterwards, unless
+/// `directory` names one.
+ProgramResult RunHotrow(const std::vector<std::string>& args, const std::string& directory = "");
+
+/// A directory of its own for one test, removed with everything in it at the end.
+class TemporaryDirectory {
+ public:
+  TemporaryDirectory();
+  ~TemporaryDirectory();
+  TemporaryDirectory(const TemporaryDirectory&) = delete;
+  TemporaryDirectory& operator=(const TemporaryDirectory&) = delete;
+  std::string File(const std::string& name) const { return path_ + "/" + name; }
+  /// Writes a file and returns its path.
+  std::string Write(const std::string& name, const std::string& text) const;
+  const std::string& path() const { return path_; }
+  /// Names of the files in it, sorted.
+  std::vector<std::string> List() const;
+
+ private:
+  std::string path_;
+};
+
+}  // namespace hotrow

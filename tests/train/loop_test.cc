@@ -1,0 +1,121 @@
+#include "hotrow/train/loop.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <limits>
+
+#include "hotrow/base/error.h"
+#include "tests/train/small_model.h"
+
+namespace hotrow {
+namespace {
+
+using ::testing::HasSubstr;
+
+class LoopTest : public ::testing::Test {
+ protected:
+  ThreadPool pool_{2};
+  SyntheticSource source_{SmallData(100)};
+  SyntheticSource eval_{SmallData(40, 8)};
+  Trainer trainer_{SmallTrainer(source_.description()), pool_};
+};
+
+TEST_F(LoopTest, TrainsEveryEpochWithAShortLastBatch) {
+  const LoopResult result = TrainLoop(trainer_, source_, nullptr, {.epochs = 3, .batch_size = 32}, {});
+  EXPECT_EQ(result.steps, 3 * 4);
+  EXPECT_EQ(result.samples, 300);
+  EXPECT_EQ(result.losses.size(), 12U);
+  EXPECT_EQ(trainer_.steps(), 12);
+  EXPECT_TRUE(result.evaluations.empty());
+  EXPECT_EQ(result.reason, StopReason::kDone);
+  EXPECT_LT(result.losses.back(), result.losses.front()) << "an epoch that repeats can be learnt by heart";
+}
+
+TEST_F(LoopTest, EvaluatesWhereAsked) {
+  const auto epochs_of = [&](const LoopConfig& config) {
+    std::vector<double> epochs;
+    for (const EvaluationPoint& point : TrainLoop(trainer_, source_, &eval_, config, {}).evaluations) {
+      epochs.push_back(point.epoch);
+      EXPECT_EQ(point.result.samples, 40);
+    }
+    return epochs;
+  };
+  EXPECT_THAT(epochs_of({.epochs = 2, .batch_size = 50, .eval_every = 1}), ::testing::ElementsAre(1.0, 2.0));
+  EXPECT_THAT(epochs_of({.epochs = 2, .batch_size = 50, .eval_every = 0.5}),
+              ::testing::ElementsAre(0.5, 1.0, 1.5, 2.0));
+  EXPECT_THAT(epochs_of({.epochs = 2, .batch_size = 50, .eval_every = 0}), ::testing::ElementsAre(2.0));
+  EXPECT_THAT(epochs_of({.epochs = 2, .batch_size = 50, .eval_every = 0.1}),
+              ::testing::ElementsAre(0.5, 1.0, 1.5, 2.0))
+      << "at most once a step";
+}
+
+TEST_F(LoopTest, StopsAtTheAucTargetAndAtMaxSteps) {
+  const LoopResult target =
+      TrainLoop(trainer_, source_, &eval_, {.epochs = 5, .batch_size = 50, .auc_target = 1e-9}, {});
+  EXPECT_EQ(target.reason, StopReason::kAucTarget);
+  EXPECT_EQ(target.steps, 2);
+  const LoopResult bounded =
+      TrainLoop(trainer_, source_, nullptr, {.epochs = 5, .batch_size = 10, .max_steps = 7}, {});
+  EXPECT_EQ(bounded.reason, StopReason::kMaxSteps);
+  EXPECT_EQ(bounded.steps, 7);
+}
+
+TEST_F(LoopTest, StopsWhenInterrupted) {
+  const std::atomic<bool> interrupted{true};
+  const LoopResult result =
+      TrainLoop(trainer_, source_, nullptr, {.epochs = 5, .batch_size = 10}, {.interrupted = &interrupted});
+  EXPECT_EQ(result.reason, StopReason::kInterrupted);
+  EXPECT_EQ(result.steps, 1);
+}
+
+TEST_F(LoopTest, ReportsProgress) {
+  std::vector<Progress> reports;
+  TrainLoop(trainer_, source_, nullptr, {.epochs = 1, .batch_size = 10, .progress_seconds = 0},
+            {.on_progress = [&](const Progress& p) { reports.push_back(p); }});
+  ASSERT_EQ(reports.size(), 10U);
+  EXPECT_EQ(reports[4].epoch_samples, 50);
+  EXPECT_EQ(reports[4].total_samples, 100);
+  EXPECT_GT(reports[4].samples_per_s, 0);
+}
+
+TEST_F(LoopTest, RefusesABatchLargerThanTheData) {
+  try {
+    TrainLoop(trainer_, source_, nullptr, {.epochs = 1, .batch_size = 101}, {});
+    FAIL() << "no error";
+  } catch (const Error& e) {
+    EXPECT_THAT(e.what(), HasSubstr("101"));
+    EXPECT_THAT(e.what(), HasSubstr("100 samples"));
+  }
+}
+
+TEST_F(LoopTest, ALossThatIsNoNumberIsAnErrorNamingTheStep) {
+  Parameters& parameters = trainer_.tower().parameters();
+  const auto bias =
+      static_cast<std::int64_t>(parameters.list().size()) - 1;  // of the logit: no ReLU hides it
+  *parameters.weights(bias) = std::numeric_limits<float>::quiet_NaN();
+  trainer_.tower().Pack(pool_);
+  try {
+    TrainLoop(trainer_, source_, nullptr, {.epochs = 1, .batch_size = 10}, {});
+    FAIL() << "no error";
+  } catch (const Error& e) {
+    EXPECT_THAT(e.what(), HasSubstr("step 1"));
+  }
+}
+
+TEST_F(LoopTest, PrefetchingChangesNoBit) {
+  const LoopResult looped = TrainLoop(trainer_, source_, nullptr, {.epochs = 2, .batch_size = 30}, {});
+  Trainer plain(SmallTrainer(source_.description()), pool_);
+  std::vector<float> losses;
+  Batch batch;
+  for (int epoch = 0; epoch < 2; ++epoch) {
+    source_.StartEpoch(epoch);
+    while (source_.Next(30, batch)) losses.push_back(plain.Step(batch));
+  }
+  EXPECT_EQ(looped.losses, losses);
+  EXPECT_EQ(trainer_.WeightsHash(), plain.WeightsHash());
+  EXPECT_EQ(trainer_.StateHash(), plain.StateHash());
+}
+
+}  // namespace
+}  // namespace hotrow

@@ -1,0 +1,129 @@
+#include "hotrow/train/model_file.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+
+#include "hotrow/base/error.h"
+#include "hotrow/base/safetensors.h"
+#include "tests/train/small_model.h"
+
+namespace hotrow {
+namespace {
+
+using ::testing::HasSubstr;
+
+class ModelFileTest : public ::testing::Test {
+ protected:
+  ModelFileTest() { Train(trainer_, 4); }
+  ~ModelFileTest() override { std::remove(path_.c_str()); }
+
+  void Train(Trainer& trainer, int steps) {
+    source_.StartEpoch(0);
+    Batch batch;
+    for (int i = 0; i < steps && source_.Next(20, batch); ++i) trainer.Step(batch);
+  }
+  template <typename Call>
+  std::string ErrorOf(Call&& call) {
+    try {
+      call();
+    } catch (const Error& e) {
+      return e.what();
+    }
+    return "no error";
+  }
+
+  std::string path_ = ::testing::TempDir() + "/model_file_test." + std::to_string(getpid()) + ".safetensors";
+  ThreadPool pool_{2};
+  SyntheticSource source_{SmallData(100)};
+  Trainer trainer_{SmallTrainer(source_.description()), pool_};
+};
+
+TEST_F(ModelFileTest, RoundTripKeepsEveryBit) {
+  SaveModel(trainer_, path_, {{"note", "kept"}});
+  const ModelFileInfo info = ReadModelInfo(path_);
+  EXPECT_EQ(info.metadata.at("note"), "kept");
+  for (const StorageKind storage : {StorageKind::kEager, StorageKind::kLazy}) {
+    TrainerConfig config = SmallTrainer(source_.description(), 99);
+    config.model = info.model;
+    config.storage = storage;
+    Trainer loaded(config, pool_);
+    EXPECT_NE(loaded.WeightsHash(), trainer_.WeightsHash());
+    LoadModel(loaded, path_);
+    EXPECT_EQ(loaded.WeightsHash(), trainer_.WeightsHash());
+    Batch batch;
+    source_.StartEpoch(0);
+    ASSERT_TRUE(source_.Next(33, batch));
+    std::vector<float> want(33);
+    std::vector<float> got(33);
+    trainer_.Predict(batch, want);
+    loaded.Predict(batch, got);
+    EXPECT_EQ(got, want);
+  }
+}
+
+TEST_F(ModelFileTest, LazyTablesSaveTheSameFile) {
+  TrainerConfig config = SmallTrainer(source_.description());
+  config.storage = StorageKind::kLazy;
+  Trainer lazy(config, pool_);
+  Train(lazy, 4);
+  SaveModel(trainer_, path_, {});
+  SaveModel(lazy, path_ + ".lazy", {});
+  const auto bytes = [](const std::string& path) {
+    std::ifstream file(path, std::ios::binary);
+    return std::string(std::istreambuf_iterator<char>(file), {});
+  };
+  EXPECT_EQ(bytes(path_), bytes(path_ + ".lazy"));
+  std::remove((path_ + ".lazy").c_str());
+}
+
+TEST_F(ModelFileTest, HasTorchRecsNamesAndShapes) {
+  SaveModel(trainer_, path_, {});
+  const SafetensorsReader file(path_);
+  const auto shape = [&](const std::string& name) { return file.Info(name).shape; };
+  EXPECT_THAT(shape("sparse_arch.embedding_bag_collection.embedding_bags.t_f2.weight"),
+              ::testing::ElementsAre(400, 8));
+  EXPECT_THAT(shape("dense_arch.model._mlp.0._linear.weight"), ::testing::ElementsAre(16, 5));
+  EXPECT_THAT(shape("dense_arch.model._mlp.1._linear.bias"), ::testing::ElementsAre(8));
+  EXPECT_THAT(shape("inter_arch.crossnet.V_kernels.1"), ::testing::ElementsAre(4, 40));
+  EXPECT_THAT(shape("inter_arch.crossnet.W_kernels.0"), ::testing::ElementsAre(40, 4));
+  EXPECT_THAT(shape("inter_arch.crossnet.bias.0"), ::testing::ElementsAre(40));
+  EXPECT_THAT(shape("over_arch.model.0._mlp.0._linear.weight"), ::testing::ElementsAre(12, 40));
+  EXPECT_THAT(shape("over_arch.model.1.weight"), ::testing::ElementsAre(1, 12));
+  EXPECT_EQ(file.tensors().size(), 4U + 4 + 6 + 4);
+}
+
+TEST_F(ModelFileTest, RefusesAnotherModelNamingTheTensor) {
+  SaveModel(trainer_, path_, {});
+  TrainerConfig config = SmallTrainer(source_.description());
+  config.model.over_arch = {13, 1};
+  Trainer other(config, pool_);
+  EXPECT_THAT(ErrorOf([&] { LoadModel(other, path_); }),
+              HasSubstr("over_arch.model.0._mlp.0._linear.weight"));
+}
+
+TEST_F(ModelFileTest, RefusesWhatIsNoModel) {
+  EXPECT_THAT(ErrorOf([&] { ReadModelInfo(path_ + ".none"); }), HasSubstr(path_ + ".none"));
+  SafetensorsWriter writer(path_, {{"x", {2}}}, {});
+  const float x[2] = {1, 2};
+  writer.Append(x, 2);
+  writer.Finish();
+  EXPECT_THAT(ErrorOf([&] { ReadModelInfo(path_); }), HasSubstr("hotrow.model"));
+  EXPECT_THAT(ErrorOf([&] { ModelConfigFromJson("{\"version\": 2}", "f"); }), HasSubstr("version 2"));
+  EXPECT_THAT(ErrorOf([&] { ModelConfigFromJson("{\"version\": 1}", "f"); }), HasSubstr("f: hotrow.model"));
+  EXPECT_THAT(ErrorOf([&] { ModelConfigFromJson("[", "f"); }), HasSubstr("f: hotrow.model"));
+}
+
+TEST_F(ModelFileTest, AFullPlaceLeavesTheOldFile) {
+  SaveModel(trainer_, path_, {});
+  const auto size = std::filesystem::file_size(path_);
+  EXPECT_THROW(SaveModel(trainer_, "/dev/full/model.safetensors", {}), Error);
+  EXPECT_THROW(SaveModel(trainer_, ::testing::TempDir() + "/no/such/dir/m.safetensors", {}), Error);
+  EXPECT_EQ(std::filesystem::file_size(path_), size);
+}
+
+}  // namespace
+}  // namespace hotrow
