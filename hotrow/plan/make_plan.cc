@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <tuple>
 #include <vector>
 
 #include "hotrow/base/error.h"
@@ -12,11 +13,20 @@
 namespace hotrow {
 namespace {
 
+// What a shard costs its rank: ids x width, and bytes. In shares of the whole, where the two are compared.
+struct Cost {
+  double ids = 0;
+  double bytes = 0;
+
+  double larger() const { return std::max(ids, bytes); }
+  double sum() const { return ids + bytes; }
+};
+
 // Part of a table that the balance places as one.
 struct Piece {
   std::size_t table = 0;
   Slice columns;
-  double cost = 0;
+  Cost cost;
 };
 
 PlanShard WholeTable(const TableShape& table, std::int64_t rank) {
@@ -40,23 +50,30 @@ double Bytes(const TableShape& table) {
   return static_cast<double>(table.rows) * floats * sizeof(float);
 }
 
-// Place of each piece among `bins`: the costliest first, each to the bin with the least cost so far; equal
-// costs go by table, then column, to the lowest bin. No bin then exceeds the mean by more than a piece.
+// Place of each piece among `bins`: the costliest first, each to the bin whose larger cost stays the least.
+// Equal pieces go in their order; between bins that are equally good the lowest wins. So pieces of one cost
+// alone leave no bin above the mean by more than a piece.
 std::vector<std::int64_t> Balance(const std::vector<Piece>& pieces, std::int64_t bins) {
   std::vector<std::size_t> order(pieces.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
-  std::ranges::stable_sort(order,
-                           [&](std::size_t a, std::size_t b) { return pieces[a].cost > pieces[b].cost; });
-  std::vector<double> load(static_cast<std::size_t>(bins), 0.0);
+  std::ranges::stable_sort(
+      order, [&](std::size_t a, std::size_t b) { return pieces[a].cost.larger() > pieces[b].cost.larger(); });
+  std::vector<Cost> load(static_cast<std::size_t>(bins));
   std::vector<std::int64_t> pieces_in(load.size(), 0);
   std::vector<std::int64_t> bin_of(pieces.size());
   for (const std::size_t p : order) {
-    // Pieces without cost (no ids) are still spread: by count.
+    const Cost& cost = pieces[p].cost;
+    const auto with_piece = [&](std::size_t bin) {
+      const Cost after{load[bin].ids + cost.ids, load[bin].bytes + cost.bytes};
+      // Pieces that cost nothing (no ids) are still spread: by count.
+      return std::tuple(after.larger(), after.sum(), pieces_in[bin]);
+    };
     std::size_t best = 0;
     for (std::size_t bin = 1; bin < load.size(); ++bin) {
-      if (load[bin] < load[best] || (load[bin] == load[best] && pieces_in[bin] < pieces_in[best])) best = bin;
+      if (with_piece(bin) < with_piece(best)) best = bin;
     }
-    load[best] += pieces[p].cost;
+    load[best].ids += cost.ids;
+    load[best].bytes += cost.bytes;
     ++pieces_in[best];
     bin_of[p] = static_cast<std::int64_t>(best);
   }
@@ -66,7 +83,7 @@ std::vector<std::int64_t> Balance(const std::vector<Piece>& pieces, std::int64_t
 std::vector<Piece> WholePieces(std::span<const TableShape> tables) {
   std::vector<Piece> pieces;
   for (std::size_t t = 0; t < tables.size(); ++t) {
-    pieces.push_back({t, {0, tables[t].dim}, IdsByWidth(tables[t])});
+    pieces.push_back({t, {0, tables[t].dim}, {.ids = IdsByWidth(tables[t]), .bytes = 0}});
   }
   return pieces;
 }
@@ -184,14 +201,14 @@ std::vector<TablePlan> PlanAuto(std::span<const TableShape> tables, std::int64_t
   }
   std::vector<Piece> pieces;
   for (std::size_t t = 0; t < tables.size(); ++t) {
-    const double ids = all_ids > 0 ? IdsByWidth(tables[t]) / all_ids : 0.0;
-    const double bytes = Bytes(tables[t]) / all_bytes;
+    const Cost share{.ids = all_ids > 0 ? IdsByWidth(tables[t]) / all_ids : 0.0,
+                     .bytes = Bytes(tables[t]) / all_bytes};
     // The margin keeps a table of exactly a fair share whole whatever its share was rounded to.
-    const double fair_shares = std::max(ids, bytes) * static_cast<double>(world) - 1e-6;
+    const double fair_shares = share.larger() * static_cast<double>(world) - 1e-6;
     const auto wanted = std::clamp(static_cast<std::int64_t>(std::ceil(fair_shares)), std::int64_t{1}, world);
     for (const Slice& columns : SplitColumns(tables[t].dim, wanted)) {
       const double part = static_cast<double>(columns.size()) / static_cast<double>(tables[t].dim);
-      pieces.push_back({t, columns, (ids + bytes) * part});
+      pieces.push_back({t, columns, {share.ids * part, share.bytes * part}});
     }
   }
   const std::vector<std::int64_t> rank_of = Balance(pieces, world);
@@ -200,8 +217,12 @@ std::vector<TablePlan> PlanAuto(std::span<const TableShape> tables, std::int64_t
   for (std::size_t p = 0; p < pieces.size(); ++p) {
     TablePlan& plan = plans[pieces[p].table];
     const Slice& columns = pieces[p].columns;
-    plan.shards.push_back({rank_of[p], 0, plan.rows, columns.begin, columns.size()});
-    if (plan.shards.size() > 1) plan.sharding = ShardingType::kColumnWise;
+    if (!plan.shards.empty() && plan.shards.back().rank == rank_of[p]) {
+      plan.shards.back().columns += columns.size();  // neighbours that met again
+    } else {
+      plan.shards.push_back({rank_of[p], 0, plan.rows, columns.begin, columns.size()});
+    }
+    plan.sharding = plan.shards.size() == 1 ? ShardingType::kTableWise : ShardingType::kColumnWise;
   }
   return plans;
 }

@@ -32,11 +32,11 @@ struct PlanOptions {
 ///   row_wise       every table in blocks of rows over all ranks.
 ///   grid           as table_wise, over groups of ranks; row_wise inside a group.
 ///   data_parallel  a replica of every table on every rank.
-///   auto           a table's cost is its share of all ids x width plus its share of all bytes. A table with
-///   more
-///                  than 1 / world of either is cut into columns, in as many shards as that share needs; then
-///                  the costliest shard first, each to the rank with the least so far. It never leaves the
-///                  shardings that promise bits, so a huge table of few columns stays large.
+///   auto           a table with more than 1 / world of all ids x width, or of all bytes, is cut into
+///   columns, in as
+///                  many shards as the larger of the two shares needs; then the largest shard first, each to
+///                  the rank whose larger share stays the least. It keeps to shardings that promise bits, so
+///                  a huge table of few columns stays large.
 /// Throws Error for a world outside [1, kMaxPlanWorld], and where the rule cannot be kept.
 ShardingPlan MakePlan(PlanKind kind, std::span<const TableShape> tables, std::int64_t world,
                       const PlanOptions& options = {});

@@ -3,31 +3,19 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <set>
 #include <tuple>
 #include <utility>
 #include <vector>
 
 #include "hotrow/base/error.h"
 #include "hotrow/plan/check_plan.h"
+#include "hotrow/plan/rank_load.h"
 
 namespace hotrow {
 namespace {
 
 using Line = std::vector<std::string>;
-
-// What one rank holds. Doubles: an invalid plan's numbers may not fit anything else.
-struct Load {
-  std::int64_t tables = 0;
-  std::int64_t shards = 0;
-  double rows = 0;
-  std::int64_t narrowest = 0;
-  std::int64_t widest = 0;
-  double weight_bytes = 0;
-  double state_bytes = 0;
-  double ids = 0;
-
-  friend bool operator==(const Load&, const Load&) = default;
-};
 
 // 1234567 -> "1,234,567"
 std::string Grouped(std::string digits) {
@@ -103,43 +91,7 @@ std::string Aligned(const std::vector<Line>& lines, const std::vector<bool>& lef
   return text;
 }
 
-std::map<std::string, const TableShape*> ByName(std::span<const TableShape> model) {
-  std::map<std::string, const TableShape*> shapes;
-  for (const TableShape& shape : model) shapes.emplace(shape.name, &shape);
-  return shapes;
-}
-
-// Adds one table's shards to the loads of their ranks. `shape` may be null.
-void AddTable(const TablePlan& table, const TableShape* shape, double world, double global_batch,
-              std::map<std::int64_t, Load>& loads) {
-  std::map<std::int64_t, double> share_of_ids;  // by rank
-  for (const PlanShard& shard : table.shards) {
-    Load& load = loads[shard.rank];
-    const double rows = static_cast<double>(shard.rows);
-    const double columns = static_cast<double>(shard.columns);
-    load.narrowest = load.shards == 0 ? shard.columns : std::min(load.narrowest, shard.columns);
-    load.widest = load.shards == 0 ? shard.columns : std::max(load.widest, shard.columns);
-    ++load.shards;
-    load.rows += rows;
-    load.weight_bytes += rows * columns * sizeof(float);
-    const double share = table.sharding == ShardingType::kDataParallel ? 1.0 / world
-                         : table.rows > 0 ? rows / static_cast<double>(table.rows)
-                                          : 0.0;
-    const auto [held, first] = share_of_ids.try_emplace(shard.rank, share);
-    if (first) ++load.tables;
-    // Several column shards of the same rows look up the ids that were sent once.
-    held->second = std::max(held->second, share);
-    if (shape == nullptr) continue;
-    load.state_bytes +=
-        rows * sizeof(float) *
-        (columns * static_cast<double>(shape->state_per_element) + static_cast<double>(shape->state_per_row));
-  }
-  if (shape == nullptr) return;
-  for (const auto& [rank, share] : share_of_ids)
-    loads[rank].ids += share * shape->ids_per_sample * global_batch;
-}
-
-Line RankLine(std::int64_t first, std::int64_t last, const Load& load) {
+Line RankLine(std::int64_t first, std::int64_t last, const RankLoad& load) {
   std::string columns = Count(load.narrowest);
   if (load.widest != load.narrowest) columns += fmt::format("-{}", Count(load.widest));
   return {first == last ? fmt::format("{}", first) : fmt::format("{}-{}", first, last),
@@ -151,39 +103,45 @@ Line RankLine(std::int64_t first, std::int64_t last, const Load& load) {
           Count(load.ids)};
 }
 
-// Ranks in order; equal neighbours share a line, so that a large world of few shards prints in few lines.
-std::string RankTable(const std::map<std::int64_t, Load>& loads, std::int64_t world) {
-  std::vector<Line> lines = {
-      {"rank", "tables", "shards", "rows x columns", "weights", "state", "ids a step"}};
-  std::vector<std::tuple<std::int64_t, std::int64_t, Load>> runs;  // first, last, what each holds
-  const auto add = [&runs](std::int64_t first, std::int64_t last, const Load& load) {
-    if (first > last) return;
-    // A rank outside the world never shares a line.
-    if (!runs.empty() && std::get<0>(runs.back()) >= 0 && std::get<1>(runs.back()) == first - 1 &&
-        std::get<2>(runs.back()) == load) {
-      std::get<1>(runs.back()) = last;
+struct RankRun {
+  std::int64_t first = 0;
+  std::int64_t last = 0;
+  bool in_world = true;
+  RankLoad load;
+};
+
+// Ranks in order. Neighbours that hold the same share a run, so that a large world of few shards prints in
+// few lines; a rank outside the world shares none.
+std::vector<RankRun> RankRuns(const std::map<std::int64_t, RankLoad>& loads, std::int64_t world) {
+  std::vector<RankRun> runs;
+  std::int64_t next = 0;  // the first rank of the world that no run has yet
+  const auto add = [&](std::int64_t end, const RankLoad& load) {
+    if (end <= next) return;
+    if (!runs.empty() && runs.back().in_world && runs.back().load == load) {
+      runs.back().last = end - 1;
     } else {
-      runs.emplace_back(first, last, load);
+      runs.push_back({next, end - 1, true, load});
     }
+    next = end;
   };
-  std::int64_t next = 0;  // the first rank not listed yet
+  const RankLoad idle;
   for (const auto& [rank, load] : loads) {
+    if (rank >= 0) add(std::min(rank, world), idle);
     if (rank >= 0 && rank < world) {
-      add(next, rank - 1, {});
-      next = rank + 1;
-    } else if (rank >= world && next < world) {
-      add(next, world - 1, {});
-      next = world;
-    }
-    if (rank < 0 || rank >= world) {
-      runs.emplace_back(rank, rank, load);
+      add(rank + 1, load);
     } else {
-      add(rank, rank, load);
+      runs.push_back({rank, rank, false, load});
     }
   }
-  add(next, world - 1, {});
-  for (const auto& [first, last, load] : runs) lines.push_back(RankLine(first, last, load));
-  return Aligned(lines, {false, false, false, false, false, false, false});
+  add(world, idle);
+  return runs;
+}
+
+std::string RankTable(const std::map<std::int64_t, RankLoad>& loads, std::int64_t world) {
+  std::vector<Line> lines = {
+      {"rank", "tables", "shards", "rows x columns", "weights", "state", "ids a step"}};
+  for (const RankRun& run : RankRuns(loads, world)) lines.push_back(RankLine(run.first, run.last, run.load));
+  return Aligned(lines, std::vector<bool>(lines.front().size(), false));
 }
 
 // "8 of 4,000,000 x 16 on ranks 0-7": shards of one size together, those of the lowest rank first.
@@ -226,17 +184,12 @@ std::string TableTable(const ShardingPlan& plan) {
 
 std::string PlanToText(const ShardingPlan& plan, std::span<const TableShape> model,
                        std::int64_t global_batch) {
-  const std::map<std::string, const TableShape*> shapes = ByName(model);
-  std::map<std::int64_t, Load> loads;
-  std::int64_t unknown = 0;
-  const double world = static_cast<double>(std::max<std::int64_t>(plan.world, 1));
-  for (const TablePlan& table : plan.tables) {
-    const auto found = shapes.find(table.table);
-    const TableShape* shape = found == shapes.end() ? nullptr : found->second;
-    if (shape == nullptr) ++unknown;
-    AddTable(table, shape, world, static_cast<double>(global_batch), loads);
-  }
-  Load all;
+  const std::map<std::int64_t, RankLoad> loads = LoadPerRank(plan, model, global_batch);
+  std::set<std::string> known;
+  for (const TableShape& shape : model) known.insert(shape.name);
+  const auto unknown = std::ranges::count_if(
+      plan.tables, [&](const TablePlan& table) { return !known.contains(table.table); });
+  RankLoad all;
   for (const auto& [rank, load] : loads) {
     all.weight_bytes += load.weight_bytes;
     all.state_bytes += load.state_bytes;
@@ -244,8 +197,7 @@ std::string PlanToText(const ShardingPlan& plan, std::span<const TableShape> mod
   }
   std::string text = fmt::format(
       "sharding plan: {} ranks, {} tables, {} of weights, {} of optimizer state; a step of {} samples looks "
-      "up {} "
-      "ids over all ranks\n\n{}\n{}",
+      "up {} ids over all ranks\n\n{}\n{}",
       Count(plan.world), plan.tables.size(), Bytes(all.weight_bytes), Bytes(all.state_bytes),
       Count(global_batch), Count(all.ids), RankTable(loads, plan.world), TableTable(plan));
   if (unknown > 0) {
