@@ -105,6 +105,18 @@ TEST(EmbeddingTable, RefusesAnEagerTableLargerThanMemory) {
           testing::AllOf(HasSubstr("table 't' needs 3814.70 GiB"), HasSubstr("GiB are available"))));
 }
 
+TEST(EmbeddingTable, LazyGrowthStopsBeforeMemoryRunsOut) {
+  constexpr std::int64_t kStride = std::int64_t{1} << 20;  // 4 MiB a row; claimed rows are not touched here
+  TableStorage storage("t", StorageKind::kLazy, std::int64_t{1} << 20, kStride);
+  EXPECT_EQ(storage.Claim(2), 0U);
+  EXPECT_EQ(storage.Claim(3), 2U);
+  EXPECT_EQ(storage.resident_rows(), 5);
+  const std::int64_t too_many = AvailableMemory() / (kStride * 4) + 1;
+  EXPECT_THAT([&] { storage.Claim(too_many); },
+              ThrowsMessage<Error>(testing::AllOf(HasSubstr("out of memory: table 't'"),
+                                                  HasSubstr("GiB more"), HasSubstr("GiB are kept free"))));
+}
+
 TEST(EmbeddingTable, RowStridePadsOnlyWhereItIsCheap) {
   EXPECT_EQ(RowStride(128, 128), 256);
   EXPECT_EQ(RowStride(127, 0), 128);
