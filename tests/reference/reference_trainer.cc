@@ -282,7 +282,7 @@ std::set<std::int64_t> AllRows(const Tensor& tensor) {
 }
 
 void Update(const OptimizerConfig& config, std::int64_t step, const Tensor& gradient,
-            const std::set<std::int64_t>& rows, Tensor& parameter, State& state) {
+            const std::set<std::int64_t>& rows, Tensor& parameter, State& state, double gradient_error) {
   const double lr = config.learning_rate;
   const double eps = config.eps;
   const double decay = config.weight_decay;
@@ -333,7 +333,7 @@ void Update(const OptimizerConfig& config, std::int64_t step, const Tensor& grad
       const auto trial = [&](double x, double first_copy, double second_copy) {
         return update(x, first_copy, second_copy);
       };
-      const double error = g[c] == 0 ? 0 : kGradientError * largest;
+      const double error = g[c] == 0 ? 0 : gradient_error * largest;
       const double less = trial(g[c] - error, first, second);
       const double more = trial(g[c] + error, first, second);
       const double exact = update(g[c], first, second);
@@ -415,7 +415,8 @@ Evaluation Trainer::Step(const Batch& batch) {
   for (auto& [name, parameter] : parameters_) {
     const bool is_table = name.starts_with("sparse_arch.");
     const auto rows = is_table && !unfused_ ? e.touched[name] : AllRows(parameter);
-    Update(is_table ? sparse_ : dense_, step_, e.gradients.at(name), rows, parameter, state_[name]);
+    Update(is_table ? sparse_ : dense_, step_, e.gradients.at(name), rows, parameter, state_[name],
+           gradient_error_);
   }
   return e;
 }

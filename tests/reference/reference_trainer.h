@@ -11,6 +11,7 @@
 #include <map>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "hotrow/model/config.h"
@@ -61,19 +62,21 @@ struct State {
   std::vector<double> first;
   std::vector<double> second;
   /// How far rounding alone may have moved each element of the parameter in an fp32 trainer of the same
-  /// maths: its step with the gradient off by kGradientError times the largest one of the row, added up.
+  /// maths: its step with the gradient off by `gradient_error` times the largest one of the row, added up.
   /// Next to nothing except where a first gradient of the size of eps or less makes lr * g / (|g| + eps) an
   /// amplifier.
   std::vector<double> doubt;
 };
 
-/// fp32's: one rounding of what was added up. A gradient of exactly 0 had nothing added up and is known.
+/// fp32's at best: one rounding of what was added up. A gradient of exactly 0 had nothing added up and is
+/// known.
 inline constexpr double kGradientError = 0x1.0p-23;
 
 /// One optimizer step (the `step`-th, from 1) of rows `rows` of a parameter (a vector is one row).
 /// hotrow/optim/optimizer_config.h has the definitions.
 void Update(const OptimizerConfig& config, std::int64_t step, const Tensor& gradient,
-            const std::set<std::int64_t>& rows, Tensor& parameter, State& state);
+            const std::set<std::int64_t>& rows, Tensor& parameter, State& state,
+            double gradient_error = kGradientError);
 
 /// Every row of a tensor.
 std::set<std::int64_t> AllRows(const Tensor& tensor);
@@ -103,6 +106,9 @@ class Trainer {
   Evaluation Step(const Batch& batch);
 
   const Tensors& parameters() const { return parameters_; }
+  void set_parameters(Tensors parameters) { parameters_ = std::move(parameters); }
+  /// For State::doubt.
+  void set_gradient_error(double error) { gradient_error_ = error; }
   const std::map<std::string, State>& state() const { return state_; }
 
  private:
@@ -110,6 +116,7 @@ class Trainer {
   OptimizerConfig sparse_;
   OptimizerConfig dense_;
   bool unfused_;
+  double gradient_error_ = kGradientError;
   std::int64_t step_ = 0;
   Tensors parameters_;
   std::map<std::string, State> state_;

@@ -1,0 +1,142 @@
+// The same bits whatever the threads, the kernel (where the maths agree) and the tables' storage; with equal
+// reduction units.
+#include <gtest/gtest.h>
+
+#include <bit>
+
+#include "tests/property/random_model.h"
+#include "tests/reference/engine_model.h"
+
+namespace hotrow::property {
+namespace {
+
+using reference::EngineModel;
+
+struct Trace {
+  std::vector<std::uint32_t> losses;  // bits
+  std::vector<std::uint32_t> logits;  // bits, every step's
+  std::uint64_t weights_hash = 0;
+  std::uint64_t state_hash = 0;
+  bool operator==(const Trace&) const = default;
+};
+
+Trace TraceOf(const TrainerConfig& config, int threads, const std::vector<Batch>& batches) {
+  EngineModel engine(config, threads);
+  Trace trace;
+  for (const Batch& batch : batches) {
+    const auto result = engine.Step(batch);
+    trace.losses.push_back(std::bit_cast<std::uint32_t>(result.loss));
+    for (const float logit : result.logits) trace.logits.push_back(std::bit_cast<std::uint32_t>(logit));
+  }
+  trace.weights_hash = engine.trainer().WeightsHash();
+  trace.state_hash = engine.trainer().StateHash();
+  return trace;
+}
+
+std::vector<Batch> RandomBatches(Dice& dice, const ModelConfig& model) {
+  std::vector<Batch> batches;
+  const bool weighted = dice.Chance(30);
+  for (int k = 0; k < 3; ++k) {
+    batches.push_back(RandomBatch(dice, model, dice.Between(1, 70),
+                                  dice.Chance(30) ? Filling::kFixed : Filling::kMixed, weighted,
+                                  dice.Chance(30)));
+  }
+  return batches;
+}
+
+void ExpectSame(const Trace& trace, const Trace& expected) {
+  EXPECT_EQ(trace.losses, expected.losses);
+  EXPECT_EQ(trace.logits, expected.logits);
+  EXPECT_EQ(trace.weights_hash, expected.weights_hash);
+  EXPECT_EQ(trace.state_hash, expected.state_hash);
+}
+
+class DeterminismProperty : public ::testing::TestWithParam<OptimizerKind> {};
+
+TEST_P(DeterminismProperty, ThreadsKernelsAndStoragesGiveTheSameBits) {
+  for (std::uint64_t seed = 0; seed < 12 && !HasFailure(); ++seed) {
+    Dice dice(100 * static_cast<std::uint64_t>(GetParam()) + seed);
+    TrainerConfig base;
+    base.model = RandomModel(dice);
+    base.bad_ids = BadIds::kSkip;
+    base.optimizer = RandomOptimizer(dice, GetParam(), WeightDecayMode::kNone);
+    base.dense_optimizer = base.optimizer;
+    base.reduction_units = dice.Pick<std::int64_t>({1, 4, 8});
+    base.seed = seed;
+    const std::vector<Batch> batches = RandomBatches(dice, base.model);
+    const Trace expected = TraceOf(base, 1, batches);
+    // Adam without gradient still moves a row, so its unfused kernel is another optimizer.
+    const bool kernels_agree = GetParam() != OptimizerKind::kAdam;
+    for (const int threads : {1, 2, 3}) {
+      for (const auto storage : {StorageKind::kEager, StorageKind::kLazy}) {
+        for (const auto kernel : {BackwardKernel::kFused, BackwardKernel::kUnfused}) {
+          if (kernel == BackwardKernel::kUnfused && !(kernels_agree && storage == StorageKind::kEager))
+            continue;
+          TrainerConfig config = base;
+          config.storage = storage;
+          config.kernel = kernel;
+          SCOPED_TRACE(fmt::format("seed {}: {}", seed, reference::Describe(config, threads)));
+          ExpectSame(TraceOf(config, threads, batches), expected);
+        }
+      }
+    }
+  }
+}
+
+// Unfused under Adam or decay moves every row: not the fused bits, but one result for any thread count and
+// storage.
+TEST_P(DeterminismProperty, DecayAndUnfusedGiveTheSameBitsForAnyThreads) {
+  for (const auto decay : {WeightDecayMode::kNone, WeightDecayMode::kL2, WeightDecayMode::kDecoupled}) {
+    for (std::uint64_t seed = 0; seed < 4 && !HasFailure(); ++seed) {
+      Dice dice(5000 + 100 * static_cast<std::uint64_t>(GetParam()) + seed);
+      TrainerConfig config;
+      config.model = RandomModel(dice);
+      config.bad_ids = BadIds::kSkip;
+      config.optimizer = RandomOptimizer(dice, GetParam(), decay);
+      config.dense_optimizer = RandomOptimizer(dice, GetParam(), decay);
+      config.seed = seed;
+      const std::vector<Batch> batches = RandomBatches(dice, config.model);
+      for (const auto kernel : {BackwardKernel::kFused, BackwardKernel::kUnfused}) {
+        config.kernel = kernel;
+        config.storage = StorageKind::kEager;
+        SCOPED_TRACE(
+            fmt::format("{} decay, seed {}: {}", ToString(decay), seed, reference::Describe(config, 1)));
+        const Trace expected = TraceOf(config, 1, batches);
+        ExpectSame(TraceOf(config, 3, batches), expected);
+        if (kernel == BackwardKernel::kUnfused) continue;  // it has no lazy tables
+        config.storage = StorageKind::kLazy;
+        ExpectSame(TraceOf(config, 1, batches), expected);
+        ExpectSame(TraceOf(config, 3, batches), expected);
+      }
+    }
+  }
+}
+
+// What is compared above must be able to differ.
+TEST_P(DeterminismProperty, HashesTellRunsApart) {
+  Dice dice(77);
+  TrainerConfig config;
+  config.model = RandomModel(dice);
+  config.bad_ids = BadIds::kSkip;
+  config.optimizer = RandomOptimizer(dice, GetParam(), WeightDecayMode::kNone);
+  config.dense_optimizer = config.optimizer;
+  std::vector<Batch> batches = RandomBatches(dice, config.model);
+  const Trace expected = TraceOf(config, 1, batches);
+  TrainerConfig other_seed = config;
+  other_seed.seed = 1;
+  EXPECT_NE(TraceOf(other_seed, 1, batches).weights_hash, expected.weights_hash);
+  batches.back().labels[0] = 1 - batches.back().labels[0];
+  const Trace relabelled = TraceOf(config, 1, batches);
+  EXPECT_NE(relabelled.weights_hash, expected.weights_hash);
+  if (GetParam() != OptimizerKind::kSgd) {
+    EXPECT_NE(relabelled.state_hash, expected.state_hash);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Optimizers, DeterminismProperty,
+                         ::testing::Values(OptimizerKind::kSgd, OptimizerKind::kAdagrad,
+                                           OptimizerKind::kRowWiseAdagrad, OptimizerKind::kAdam),
+                         [](const auto& info) { return ToString(info.param); });
+
+}  // namespace
+}  // namespace hotrow::property
