@@ -74,7 +74,7 @@ run_preset asan "" -LE house
 if [[ "$full" -eq 1 ]]; then
   run_preset tsan "" -LE house
 else
-  run_preset tsan "" -L '^(base|comm|embed|train)$'
+  run_preset tsan "" -L '^(base|comm|embed|trace|train)$'
 fi
 
 for line in "${broken[@]}"; do echo "$line"; done

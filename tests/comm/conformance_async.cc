@@ -1,9 +1,18 @@
+#include <unistd.h>
+
 #include <chrono>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
 #include <thread>
 
 #include "conformance.h"
+#include "hotrow/comm/clock_offset.h"
 #include "hotrow/comm/collectives.h"
+#include "hotrow/comm/gather_trace.h"
 #include "hotrow/comm/reduce.h"
+#include "hotrow/trace/tracer.h"
 
 namespace hotrow {
 namespace {
@@ -113,6 +122,36 @@ void SlowRanks(Communicator& comm) {
   }
 }
 
+// Every rank's clock runs a second ahead of the last one's.
+void ClocksAreCompared(Communicator& comm) {
+  const auto clock = [&] { return TraceNow() + 1'000'000'000 * static_cast<std::int64_t>(comm.rank()); };
+  const ClockOffset offset = MeasureClockOffset(comm, clock);
+  const std::int64_t truth = -1'000'000'000 * static_cast<std::int64_t>(comm.rank());
+  Require(std::abs(offset.offset_ns - truth) <= offset.error_ns, "{} instead of {}, within {}",
+          offset.offset_ns, truth, offset.error_ns);
+  Require(offset.error_ns < 1'000'000'000, "error {}", offset.error_ns);
+}
+
+void TracesAreGathered(Communicator& comm) {
+  Tracer tracer;
+  for (int i = 0; i <= comm.rank(); ++i) tracer.AddSpan(TraceName::kStep, TraceNow(), TraceNow());
+  const std::string directory = BroadcastText(
+      comm, (std::filesystem::temp_directory_path() / fmt::format("hotrow_trace_{}", getpid())).string());
+  WriteTrace(comm, tracer, directory + "/made");
+  if (comm.rank() != 0) return;
+  std::ifstream file(directory + "/made/trace.json");
+  std::stringstream text;
+  text << file.rdbuf();
+  std::filesystem::remove_all(directory);
+  for (int r = 0; r < comm.size(); ++r) {
+    const std::string span = fmt::format("\"ph\":\"X\",\"pid\":{},", r);
+    int spans = 0;
+    for (auto at = text.str().find(span); at != std::string::npos; at = text.str().find(span, at + 1))
+      ++spans;
+    Require(spans == r + 1, "{} spans of rank {}", spans, r);
+  }
+}
+
 }  // namespace
 
 std::vector<ConformanceCase> AsyncCases() {
@@ -122,7 +161,9 @@ std::vector<ConformanceCase> AsyncCases() {
           {"ReceivedBeforeAllIsTaken", ReceivedBeforeAllIsTaken},
           {"DroppedRequestsAreWaitedFor", DroppedRequestsAreWaitedFor},
           {"ProgressMovesData", ProgressMovesData},
-          {"SlowRanks", SlowRanks}};
+          {"SlowRanks", SlowRanks},
+          {"ClocksAreCompared", ClocksAreCompared},
+          {"TracesAreGathered", TracesAreGathered}};
 }
 
 }  // namespace hotrow

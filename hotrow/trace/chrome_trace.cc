@@ -1,0 +1,165 @@
+#include "hotrow/trace/chrome_trace.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <iterator>
+#include <limits>
+#include <nlohmann/json.hpp>
+
+#include "hotrow/base/error.h"
+
+namespace hotrow {
+namespace {
+
+constexpr std::uint64_t kMagic = 0x31454341525452u;  // "RTRACE1"
+
+struct Header {
+  std::uint64_t magic = kMagic;
+  std::int64_t rank = 0;
+  std::int64_t clock_offset_ns = 0;
+  std::int64_t clock_error_ns = 0;
+  std::int64_t dropped = 0;
+  std::int64_t host_bytes = 0;
+  std::int64_t events = 0;
+};
+
+// Writes beside the path, and takes its place at the end.
+class TraceFile {
+ public:
+  explicit TraceFile(const std::string& path) : path_(path), temporary_(path + ".part") {
+    file_ = std::fopen(temporary_.c_str(), "wb");
+    if (file_ == nullptr) FailWrite();
+  }
+  ~TraceFile() {
+    if (file_ == nullptr) return;
+    std::fclose(file_);
+    std::remove(temporary_.c_str());
+  }
+  TraceFile(const TraceFile&) = delete;
+  TraceFile& operator=(const TraceFile&) = delete;
+
+  // An element of the list of events.
+  template <typename... Args>
+  void Event(fmt::format_string<Args...> format, Args&&... args) {
+    text_.clear();
+    text_ += first_ ? "{\"traceEvents\":[\n" : ",\n";
+    first_ = false;
+    fmt::format_to(std::back_inserter(text_), format, std::forward<Args>(args)...);
+    Write(text_);
+  }
+  void Close() {
+    if (first_) Write("{\"traceEvents\":[");
+    Write("\n],\"displayTimeUnit\":\"ms\"}\n");
+    std::FILE* file = std::exchange(file_, nullptr);
+    if (std::fclose(file) != 0 || std::rename(temporary_.c_str(), path_.c_str()) != 0) {
+      const int reason = errno;
+      std::remove(temporary_.c_str());
+      errno = reason;
+      FailWrite();
+    }
+  }
+
+ private:
+  void Write(std::string_view text) {
+    if (std::fwrite(text.data(), 1, text.size(), file_) != text.size()) FailWrite();
+  }
+  [[noreturn]] void FailWrite() const { Fail("{}: cannot write the trace: {}", path_, std::strerror(errno)); }
+
+  std::string path_;
+  std::string temporary_;
+  std::FILE* file_ = nullptr;
+  std::string text_;
+  bool first_ = true;
+};
+
+// Microseconds with the nanoseconds behind the point.
+std::string Microseconds(std::int64_t ns) { return fmt::format("{}.{:03}", ns / 1000, ns % 1000); }
+
+void WriteNames(TraceFile& file, const RankTrace& trace) {
+  const std::string process = fmt::format("rank {} on {}", trace.rank, trace.host);
+  const auto quoted = nlohmann::json(process).dump(-1, ' ', true, nlohmann::json::error_handler_t::replace);
+  file.Event(R"({{"ph":"M","pid":{},"name":"process_name","args":{{"name":{}}}}})", trace.rank, quoted);
+  file.Event(R"({{"ph":"M","pid":{},"name":"process_sort_index","args":{{"sort_index":{}}}}})", trace.rank,
+             trace.rank);
+  file.Event(R"({{"ph":"M","pid":{},"name":"hotrow","args":{{"clock_error_us":{},"dropped_events":{}}}}})",
+             trace.rank, Microseconds(trace.clock_error_ns), trace.dropped);
+  std::int16_t threads = 0;
+  for (const TraceEvent& event : trace.events) threads = std::max(threads, event.thread);
+  for (int thread = 0; thread <= threads; ++thread) {
+    file.Event(R"({{"ph":"M","pid":{},"tid":{},"name":"thread_name","args":{{"name":"thread {}"}}}})",
+               trace.rank, thread, thread);
+  }
+}
+
+void WriteEvent(TraceFile& file, const RankTrace& trace, const TraceEvent& event, std::int64_t origin_ns) {
+  const std::string_view name = TraceNameText(event.name);
+  const std::string begin = Microseconds(event.begin_ns + trace.clock_offset_ns - origin_ns);
+  if (event.is_count) {
+    file.Event(R"({{"ph":"C","pid":{},"ts":{},"name":"{} bytes","args":{{"bytes":{}}}}})", trace.rank, begin,
+               name, event.bytes);
+  } else {
+    file.Event(R"({{"ph":"X","pid":{},"tid":{},"ts":{},"dur":{},"name":"{}","args":{{"step":{}}}}})",
+               trace.rank, event.thread, begin, Microseconds(event.end_ns - event.begin_ns), name,
+               event.step);
+  }
+}
+
+}  // namespace
+
+std::string SerializeTrace(const RankTrace& trace) {
+  static_assert(std::is_trivially_copyable_v<TraceEvent>);
+  const Header header{kMagic,
+                      trace.rank,
+                      trace.clock_offset_ns,
+                      trace.clock_error_ns,
+                      trace.dropped,
+                      static_cast<std::int64_t>(trace.host.size()),
+                      static_cast<std::int64_t>(trace.events.size())};
+  std::string bytes(reinterpret_cast<const char*>(&header), sizeof(header));
+  bytes += trace.host;
+  bytes.append(reinterpret_cast<const char*>(trace.events.data()), trace.events.size() * sizeof(TraceEvent));
+  return bytes;
+}
+
+RankTrace ParseTrace(std::string_view bytes) {
+  Header header;
+  const auto take = [&](void* to, std::size_t count) {
+    if (bytes.size() < count)
+      Fail("a rank's trace is cut short: {} bytes, {} more expected", bytes.size(), count);
+    if (count > 0) std::memcpy(to, bytes.data(), count);
+    bytes.remove_prefix(count);
+  };
+  take(&header, sizeof(header));
+  if (header.magic != kMagic) Fail("a rank's trace does not begin like one");
+  RankTrace trace;
+  trace.rank = static_cast<int>(header.rank);
+  trace.clock_offset_ns = header.clock_offset_ns;
+  trace.clock_error_ns = header.clock_error_ns;
+  trace.dropped = header.dropped;
+  trace.host.resize(static_cast<std::size_t>(header.host_bytes));
+  take(trace.host.data(), trace.host.size());
+  trace.events.resize(static_cast<std::size_t>(header.events));
+  take(trace.events.data(), trace.events.size() * sizeof(TraceEvent));
+  return trace;
+}
+
+void WriteChromeTrace(const std::string& path, std::span<const RankTrace> ranks) {
+  std::int64_t origin_ns = std::numeric_limits<std::int64_t>::max();
+  for (const RankTrace& trace : ranks) {
+    for (const TraceEvent& event : trace.events) {
+      origin_ns = std::min(origin_ns, event.begin_ns + trace.clock_offset_ns);
+    }
+  }
+  TraceFile file(path);
+  for (const RankTrace& trace : ranks) {
+    WriteNames(file, trace);
+    for (const TraceEvent& event : trace.events) WriteEvent(file, trace, event, origin_ns);
+  }
+  file.Close();
+}
+
+}  // namespace hotrow

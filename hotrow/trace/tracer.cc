@@ -1,0 +1,63 @@
+#include "hotrow/trace/tracer.h"
+
+#include <array>
+
+#include "hotrow/base/error.h"
+
+namespace hotrow {
+namespace {
+
+constexpr std::array<std::string_view, kTraceNames - kPhases> kOtherNames = {
+    "step", "read_batch", "wait", "unit", "verify", "evaluate", "checkpoint"};
+
+}  // namespace
+
+std::string_view TraceNameText(TraceName name) {
+  const auto index = static_cast<std::size_t>(name);
+  HOTROW_CHECK(index < static_cast<std::size_t>(kTraceNames));
+  return index < kPhaseNames.size() ? kPhaseNames[index] : kOtherNames[index - kPhaseNames.size()];
+}
+
+Tracer::Tracer(int threads, std::int64_t max_events)
+    : max_events_(max_events), threads_(static_cast<std::size_t>(threads)) {
+  HOTROW_CHECK(threads >= 1 && max_events >= 0);
+}
+
+void Tracer::Add(const TraceEvent& event) {
+  Thread& thread = threads_[static_cast<std::size_t>(event.thread)];
+  if (static_cast<std::int64_t>(thread.events.size()) < max_events_) {
+    thread.events.push_back(event);
+  } else {
+    ++thread.dropped;
+  }
+}
+
+void Tracer::AddSpan(TraceName name, std::int64_t begin_ns, std::int64_t end_ns, int thread) {
+  Add({begin_ns, end_ns, 0, step_, static_cast<std::int16_t>(thread), name, /*is_count=*/false});
+}
+
+void Tracer::AddBytes(TraceName name, std::int64_t bytes, int thread) {
+  const std::int64_t now = TraceNow();
+  Add({now, now, bytes, step_, static_cast<std::int16_t>(thread), name, /*is_count=*/true});
+}
+
+void Tracer::Clear() {
+  for (Thread& thread : threads_) {
+    thread.events.clear();
+    thread.dropped = 0;
+  }
+}
+
+std::vector<TraceEvent> Tracer::events() const {
+  std::vector<TraceEvent> all;
+  for (const Thread& thread : threads_) all.insert(all.end(), thread.events.begin(), thread.events.end());
+  return all;
+}
+
+std::int64_t Tracer::dropped() const {
+  std::int64_t sum = 0;
+  for (const Thread& thread : threads_) sum += thread.dropped;
+  return sum;
+}
+
+}  // namespace hotrow
