@@ -25,7 +25,7 @@ TableShard Completed(const EmbeddingTableConfig& config, TableShard shard) {
 }
 
 void CopyFloats(float* to, const float* from, std::int64_t count) {
-  std::memcpy(to, from, static_cast<std::size_t>(count) * sizeof(float));
+  if (count > 0) std::memcpy(to, from, static_cast<std::size_t>(count) * sizeof(float));  // SGD has no state
 }
 
 }  // namespace
