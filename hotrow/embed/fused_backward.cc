@@ -52,7 +52,7 @@ struct UpdateSink {
     return bucket.rows +
            ((static_cast<std::int64_t>(key) << bucket.row_shift) | bucket.low) * bucket.row_stride;
   }
-  HWY_INLINE void Prefetch(std::uint32_t key) const { PrefetchFloats(Address(key), bucket.used); }
+  HWY_INLINE void Prefetch(std::uint32_t key) const { PrefetchRow(Address(key), bucket.used); }
   HWY_INLINE void Take(std::uint32_t key, const float* gradient) const {
     apply(update, Address(key), gradient);
   }
@@ -89,7 +89,7 @@ namespace {
 HWY_EXPORT(UpdatePlain);
 HWY_EXPORT(UpdateScaled);
 
-constexpr std::size_t kIndexAhead = 16;
+constexpr std::size_t kIndexAhead = 32;
 
 // Gives the bucket's rows slots in a lazy table and replaces the entries' keys by them. The bucket's rows
 // have no other thread.

@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::int64_t kRows = 2'000'000;
 constexpr std::int64_t kTaskRows = 20'000;
-constexpr std::int64_t kAhead = 12;
+constexpr std::int64_t kAhead = 32;
 constexpr std::int64_t kLineFloats = 16;
 
 struct Row {
@@ -61,7 +61,7 @@ double MeasureGatherLimit(const EmbeddingBagCollection& embeddings, ThreadPool& 
       float sum = 0;
       for (std::int64_t i = task * kTaskRows; i < end; ++i) {
         const Row& ahead = rows[static_cast<std::size_t>(std::min(i + kAhead, count - 1))];
-        for (std::int64_t c = 0; c < ahead.dim; c += kLineFloats) __builtin_prefetch(ahead.data + c);
+        for (std::int64_t c = 0; c < ahead.dim; c += kLineFloats) __builtin_prefetch(ahead.data + c, 0, 2);
         sum += ReadRow(rows[static_cast<std::size_t>(i)]);
       }
       sums[static_cast<std::size_t>(task)] = sum;

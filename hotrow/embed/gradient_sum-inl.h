@@ -21,9 +21,9 @@ HWY_BEFORE_NAMESPACE();
 namespace hotrow {
 namespace HWY_NAMESPACE {
 
-/// How many entries ahead of the sums gradients and rows are fetched.
-constexpr std::int64_t kEntriesAhead = 10;
-static_assert(kEntriesAhead < EntrySorter::kPadding);
+/// How many entries ahead of the sums gradients are fetched: they are near, a table's are a few megabytes.
+constexpr std::int64_t kGradientsAhead = 10;
+static_assert(kGradientsAhead < EntrySorter::kPadding && kRowsAhead < EntrySorter::kPadding);
 
 /// The gradients of one table's bags.
 struct GradientSource {
@@ -57,7 +57,8 @@ class RowWalker {
   void Run() {
     if (size_ == 0) return;
     sink_.Prefetch(entries_[0].row);
-    for (std::int64_t i = 0; i < kEntriesAhead; ++i) Fetch(i);
+    for (std::int64_t i = 1; i < kRowsAhead; ++i) FetchRow(i);
+    for (std::int64_t i = 0; i < kGradientsAhead; ++i) FetchGradient(i);
     for (std::int64_t i = 0; i < size_;) {
       const std::uint32_t key = entries_[i].row;
       std::int64_t end = i + 1;
@@ -70,15 +71,22 @@ class RowWalker {
  private:
   static constexpr bool kScaled = std::is_same_v<E, ScaledEntry>;
 
-  HWY_INLINE void Fetch(std::int64_t i) const {
+  // What is wanted soon after entry i.
+  HWY_INLINE void FetchAhead(std::int64_t i) const {
+    FetchGradient(i + kGradientsAhead);
+    FetchRow(i + kRowsAhead);
+  }
+  HWY_INLINE void FetchGradient(std::int64_t i) const {
     PrefetchFloats(source_.Row(entries_[i].bag), source_.dim);
-    if (i > 0 && entries_[i].row != entries_[i - 1].row) sink_.Prefetch(entries_[i].row);
+  }
+  HWY_INLINE void FetchRow(std::int64_t i) const {
+    if (entries_[i].row != entries_[i - 1].row) sink_.Prefetch(entries_[i].row);
   }
 
   HWY_INLINE const float* SumRow(std::int64_t begin, std::int64_t end) {
     // One entry, the usual case, needs no sum, and the sum of two is the same in one unit or across two.
     if (end - begin == 1 && !kScaled) {
-      Fetch(begin + kEntriesAhead);
+      FetchAhead(begin);
       return source_.Row(entries_[begin].bag);
     }
     if (end - begin <= 2) {
@@ -122,12 +130,12 @@ class RowWalker {
   HWY_INLINE void SumColumns(D d, std::int64_t begin, std::int64_t end, std::int64_t c, float* out) {
     using V = hn::Vec<D>;
     constexpr std::int64_t kLanes = LanesOf<D>();
-    if (c == 0) Fetch(begin + kEntriesAhead);
+    if (c == 0) FetchAhead(begin);
     const float* first = source_.Row(entries_[begin].bag) + c;
     V sums[kVectors];
     for (int v = 0; v < kVectors; ++v) sums[v] = Scaled(d, begin, hn::LoadU(d, first + v * kLanes));
     for (std::int64_t i = begin + 1; i < end; ++i) {
-      if (c == 0) Fetch(i + kEntriesAhead);
+      if (c == 0) FetchAhead(i);
       const float* gradient = source_.Row(entries_[i].bag) + c;
       for (int v = 0; v < kVectors; ++v) {
         sums[v] = hn::Add(sums[v], Scaled(d, i, hn::LoadU(d, gradient + v * kLanes)));
