@@ -1,0 +1,128 @@
+// `hotrow plan make`, `show` and `validate` as a user runs them.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "tests/cli/program.h"
+
+namespace hotrow {
+namespace {
+
+using Json = nlohmann::json;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::StartsWith;
+
+ProgramResult Plan(std::vector<std::string> args) {
+  args.insert(args.begin(), "plan");
+  return RunHotrow(args);
+}
+
+// Exit 2, one line "error: …" on stderr, nothing on stdout.
+std::string MistakeOf(std::vector<std::string> args) {
+  const ProgramResult result = Plan(std::move(args));
+  EXPECT_EQ(result.exit_code, 2) << result.err;
+  EXPECT_THAT(result.out, IsEmpty());
+  EXPECT_THAT(result.err, StartsWith("error: "));
+  EXPECT_EQ(std::ranges::count(result.err, '\n'), 1);
+  return result.err;
+}
+
+TEST(PlanCommand, EveryKindIsMadeShownAndValid) {
+  const TemporaryDirectory directory;
+  for (const char* kind : {"column_wise", "table_wise", "row_wise", "grid", "data_parallel", "auto"}) {
+    const std::string file = directory.File(kind);
+    const ProgramResult made =
+        Plan({"make", "--sharding", kind, "--ranks", "8", "--cardinality", "shrunk", "--out", file});
+    EXPECT_EQ(made.exit_code, 0) << made.err;
+    EXPECT_THAT(made.out, StartsWith("sharding plan: 8 ranks, 26 tables, "));
+    const ProgramResult shown = Plan({"show", file});
+    EXPECT_EQ(shown.exit_code, 0) << shown.err;
+    EXPECT_EQ(shown.out, made.out) << kind;
+    const ProgramResult valid =
+        Plan({"validate", file, "--ranks", "8", "--cardinality", "shrunk", "--reduction-units", "8"});
+    EXPECT_EQ(valid.exit_code, 0) << valid.err;
+    EXPECT_THAT(valid.out, HasSubstr("valid: 26 tables over 8 ranks, for this model; "));
+  }
+  EXPECT_EQ(directory.List().size(), 6U);
+}
+
+TEST(PlanCommand, JsonHasLoadsAndThePlanItself) {
+  const ProgramResult result =
+      Plan({"make", "--ranks", "2", "--cardinality", "100,50", "--embedding-dim", "8", "--multi-hot", "3,1",
+            "--per-chip-batch", "10", "--optimizer", "rowwise_adagrad", "--json", "-"});
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  const Json json = Json::parse(result.out);
+  EXPECT_EQ(json["command"], "plan");
+  EXPECT_EQ(json["action"], "make");
+  EXPECT_EQ(json["world"], 2);
+  EXPECT_EQ(json["global_batch"], 20);
+  EXPECT_EQ(json["valid"], true);
+  EXPECT_EQ(json["promises_bits"], true);
+  for (const Json& rank : json["ranks"]) {
+    EXPECT_EQ(rank["weight_bytes"], 150 * 4 * 4);
+    EXPECT_EQ(rank["state_bytes"], 150 * 4);
+    EXPECT_EQ(rank["ids_per_step"], 80);
+  }
+  EXPECT_EQ(json["plan"]["tables"][1]["shards"][1]["first_column"], 4);
+  const TemporaryDirectory directory;
+  const std::string file = directory.Write("plan.json", json["plan"].dump());
+  EXPECT_EQ(Plan({"validate", "--plan", file}).exit_code, 0);
+}
+
+TEST(PlanCommand, ShowSaysWhatIsWrongAndValidateFails) {
+  const TemporaryDirectory directory;
+  const std::string file = directory.File("plan.json");
+  ASSERT_EQ(Plan({"make", "--cardinality", "9", "--out", file}).exit_code, 0);
+  const ProgramResult good = Plan({"show", file, "--json", "-"});
+  Json plan = Json::parse(good.out)["plan"];
+  plan["tables"][0]["shards"][0]["rank"] = 1;
+  directory.Write("plan.json", plan.dump());
+  const ProgramResult shown = Plan({"show", file});
+  EXPECT_EQ(shown.exit_code, 0) << shown.err;
+  EXPECT_THAT(shown.out, HasSubstr("not valid: plan: table 't_f0', rank 1: not a rank of a world of 1"));
+  const ProgramResult json = Plan({"show", file, "--json", "-"});
+  EXPECT_EQ(Json::parse(json.out)["valid"], false);
+  EXPECT_THAT(MistakeOf({"validate", file}), HasSubstr("plan.json: table 't_f0', rank 1: not a rank"));
+}
+
+TEST(PlanCommand, MistakesAreToldOnceAndWriteNothing) {
+  const TemporaryDirectory directory;
+  const std::string file = directory.File("plan.json");
+  EXPECT_THAT(MistakeOf({"make", "--ranks", "3", "--out", file}),
+              HasSubstr("Ranks that fit 128 columns: 1, 2, 4"));
+  EXPECT_THAT(MistakeOf({"make", "--sharding", "diagonal", "--out", file}),
+              HasSubstr("is none of table_wise"));
+  EXPECT_THAT(MistakeOf({"make", "--ranks", "0"}), HasSubstr("--ranks"));
+  EXPECT_THAT(MistakeOf({"make", "--ranks-per-group", "2"}), HasSubstr("only --sharding grid has groups"));
+  EXPECT_THAT(MistakeOf({"make", "--multi-hot", "1,2"}), HasSubstr("there are 26 features"));
+  EXPECT_THAT(MistakeOf({"show"}), HasSubstr("--plan"));
+  EXPECT_THAT(MistakeOf({"show", file}), HasSubstr("plan.json: cannot open"));
+  EXPECT_THAT(directory.List(), IsEmpty());
+  ASSERT_EQ(Plan({"make", "--ranks", "4", "--out", file}).exit_code, 0);
+  EXPECT_THAT(MistakeOf({"validate", file, "--ranks", "8"}),
+              HasSubstr("made for a world of 4 ranks, but this one has 8"));
+  EXPECT_THAT(MistakeOf({"validate", file, "--cardinality", "shrunk"}),
+              HasSubstr("made for another model: table 't_f0'"));
+  EXPECT_THAT(MistakeOf({"validate", file, "--reduction-units", "6"}),
+              HasSubstr("multiples of 4, such as 8"));
+  directory.Write("plan.json", "{}");
+  EXPECT_THAT(MistakeOf({"validate", file}), HasSubstr("not a sharding plan"));
+  EXPECT_THAT(directory.List(), ElementsAre("plan.json"));
+}
+
+TEST(PlanCommand, TakesItsFlagsFromAFile) {
+  const TemporaryDirectory directory;
+  const std::string config =
+      directory.Write("c.toml", "ranks = 4\n[model]\nembedding_dim = 16\ncardinality = [5, 6]\n");
+  const ProgramResult result = Plan({"make", "--config", config});
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_THAT(result.out, StartsWith("sharding plan: 4 ranks, 2 tables, "));
+}
+
+}  // namespace
+}  // namespace hotrow
