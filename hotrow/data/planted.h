@@ -8,7 +8,7 @@
 //        + [sparse] an effect of each id, normal, larger for small tables
 //        + [pairs] for two pairs of features the product of two ids' factors
 // with the parts' shares of the variance fixed and the whole scaled to a standard deviation that puts the
-// ceiling near 0.80. What a model sees of a sample (CriteoEncoder: missing integers 0, missing categoricals
+// ceiling near 0.81. What a model sees of a sample (CriteoEncoder: missing integers 0, missing categoricals
 // row 0, hex modulo rows) is all that the log-odds depend on, as long as the reader's tables have at least
 // the generator's rows.
 

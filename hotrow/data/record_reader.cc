@@ -13,7 +13,7 @@
 namespace hotrow {
 namespace {
 
-constexpr std::size_t kBlock = std::size_t{1} << 20;
+constexpr std::size_t kBlock = std::size_t{1} << 17;
 constexpr std::size_t kMaxRecord = std::size_t{64} << 20;
 constexpr int kEndOfFile = -1;
 
@@ -34,7 +34,7 @@ RecordReader::RecordReader(std::string path, RecordFormat format) : path_(std::m
   }
   gzFile file = gzopen(path_.c_str(), "rb");
   if (file == nullptr) Fail("{}: cannot open: {}", path_, std::strerror(errno));
-  gzbuffer(file, static_cast<unsigned>(kBlock / 4));
+  gzbuffer(file, static_cast<unsigned>(kBlock));
   stream_ = std::make_unique<Stream>(file);
   buffer_.resize(kBlock);
   while (end_ < 3 && FillBuffer()) {
