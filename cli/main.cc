@@ -30,7 +30,8 @@ int main(int argc, char** argv) {
   const std::vector<Command> commands = {
       hotrow::cli::AddTrainCommand(root),   hotrow::cli::AddEvalCommand(root),
       hotrow::cli::AddPredictCommand(root), hotrow::cli::AddBenchCommand(root),
-      hotrow::cli::AddPlanCommand(root),    hotrow::cli::AddDoctorCommand(root)};
+      hotrow::cli::AddDataCommand(root),    hotrow::cli::AddPlanCommand(root),
+      hotrow::cli::AddDoctorCommand(root)};
   try {
     root.parse(argc, argv);
   } catch (const CLI::Success& e) {

@@ -1,0 +1,111 @@
+// `hotrow data`: generating and describing data sets, and what it says to a mistake.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <fstream>
+#include <iterator>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "tests/cli/program.h"
+
+namespace hotrow {
+namespace {
+
+using Json = nlohmann::json;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+std::string Read(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+TEST(Data, GenerateThenInfo) {
+  const TemporaryDirectory directory;
+  const std::string train = directory.File("train.tsv");
+  const std::string test = directory.File("test.csv");
+  const ProgramResult made = RunHotrow({"data", "generate", "--out", train, "--samples", "3000", "--test-out",
+                                        test, "--test-samples", "1000", "--seed", "4", "--json", "-"});
+  ASSERT_EQ(made.exit_code, 0) << made.err;
+  const Json report = Json::parse(made.out);
+  EXPECT_EQ(report["command"], "data generate");
+  EXPECT_EQ(report["train"]["samples"], 3000);
+  EXPECT_EQ(report["test"]["samples"], 1000);
+  EXPECT_NEAR(report["train"]["best_auc"].get<double>(), 0.81, 0.04);
+  EXPECT_THAT(made.err, HasSubstr("the best possible AUC is"));
+  EXPECT_THAT(directory.List(), ElementsAre("test.csv", "train.tsv"));
+  const std::string text = Read(train);
+  EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 3000);
+
+  const ProgramResult counted =
+      RunHotrow({"data", "info", "--data", train, "--max-rows", "200", "--json", "-"});
+  ASSERT_EQ(counted.exit_code, 0) << counted.err;
+  const Json info = Json::parse(counted.out);
+  EXPECT_EQ(info["samples"], 3000);
+  EXPECT_EQ(info["label_rate"], report["train"]["label_rate"]);
+  EXPECT_EQ(info["dense"].size(), 13U);
+  ASSERT_EQ(info["features"].size(), 26U);
+  EXPECT_EQ(info["features"][5]["rows"], 3);
+  EXPECT_EQ(info["features"][5]["distinct_ids"], 3);
+  EXPECT_EQ(info["features"][0]["out_of_range"], 0);
+}
+
+TEST(Data, TheSameSeedWritesTheSameBytes) {
+  const TemporaryDirectory directory;
+  const auto make = [&](const std::string& name, const std::string& seed) {
+    const ProgramResult made = RunHotrow({"data", "generate", "--out", directory.File(name), "--samples",
+                                          "50", "--format", "csv", "--seed", seed, "--quiet"});
+    EXPECT_EQ(made.exit_code, 0) << made.err;
+    EXPECT_EQ(made.out + made.err, "");
+    return Read(directory.File(name));
+  };
+  const std::string first = make("a.csv", "1");
+  EXPECT_THAT(first, ::testing::StartsWith("label,I1,"));
+  EXPECT_EQ(first, make("b.csv", "1"));
+  EXPECT_NE(first, make("c.csv", "2"));
+}
+
+TEST(Data, InfoReadsCsvByASchema) {
+  const TemporaryDirectory directory;
+  const std::string schema = directory.Write(
+      "s.toml", "[data]\nlabel = \"y\"\n[[data.sparse]]\ncolumn = \"u\"\nseparator = \"|\"\n");
+  const std::string data = directory.Write("d.csv", "u,y\na|b,1\n,0\na,0\n");
+  const ProgramResult result = RunHotrow({"data", "info", "--data", data, "--schema", schema});
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_THAT(result.out, HasSubstr("3 samples, 33.33% labelled 1"));
+}
+
+TEST(Data, MistakesExitWithTwoAndLeaveNothing) {
+  const TemporaryDirectory directory;
+  const std::string out = directory.File("f.tsv");
+  const std::vector<std::pair<std::vector<std::string>, std::string>> cases = {
+      {{"data"}, "subcommand"},
+      {{"data", "generate"}, "--out: missing"},
+      {{"data", "generate", "--out", out, "--format", "npy"}, "'npy' is neither criteo nor csv"},
+      {{"data", "generate", "--out", out, "--samples", "0"}, "--samples 0: at least 1 is needed"},
+      {{"data", "generate", "--out", out, "--rows", "1,2"}, "2 features' rows; 26 are needed"},
+      {{"data", "generate", "--out", out, "--test-out", out}, "is --out too"},
+      {{"data", "generate", "--out", directory.path()}, "Is a directory"},
+      {{"data", "generate", "--out", "/no/such/dir/f"}, "/no/such/dir/f: cannot write"},
+      {{"data", "info"}, "--data: missing"},
+      {{"data", "info", "--data", out}, "No such file or directory"},
+      {{"data", "info", "--data", directory.path()}, "is a directory; a file is needed"},
+      {{"data", "info", "--data", out, "--format", "parquet"}, "'parquet' is none of synthetic, criteo, csv"},
+      {{"data", "info", "--data", out, "--format", "synthetic"}, "has nothing to read"},
+  };
+  for (const auto& [args, message] : cases) {
+    const ProgramResult result = RunHotrow(args);
+    EXPECT_EQ(result.exit_code, 2) << message;
+    EXPECT_THAT(result.err, ::testing::StartsWith("error: "));
+    EXPECT_THAT(result.err, HasSubstr(message));
+    EXPECT_EQ(result.out, "");
+    EXPECT_THAT(directory.List(), ElementsAre());
+  }
+}
+
+}  // namespace
+}  // namespace hotrow
