@@ -275,9 +275,10 @@ int RunGemm(const BenchFlags& flags, ThreadPool& pool) {
   const SyntheticConfig data = MakeData(flags);
   const ModelConfig model = MakeModelConfig(flags.model, SyntheticSource(data).description());
   const std::int64_t units = flags.model.reduction_units;
-  UnitGradients gradients(DlrmTower(model).parameters().padded_size(),
-                          std::max<std::int64_t>(units, pool.size()));
-  GemmLimit limit(model, flags.per_chip_batch, units, gradients, pool);
+  DlrmTower tower(model);
+  tower.Initialize(flags.common.seed, pool);
+  UnitGradients gradients(tower.parameters().padded_size(), std::max<std::int64_t>(units, pool.size()));
+  GemmLimit limit(tower, flags.per_chip_batch, units, gradients, pool);
   limit.RunOnce();
   std::vector<double> seconds;
   for (std::int64_t step = 0; step < std::max<std::int64_t>(3, flags.steps / 5); ++step) {

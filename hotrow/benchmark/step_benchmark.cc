@@ -27,7 +27,7 @@ StepBenchmarkResult RunStepBenchmark(const StepBenchmarkConfig& config, Trainer&
     result.losses.push_back(trainer.Step(batch));
   }
   // Between steps the units' gradients are nobody's: the limit borrows their memory.
-  GemmLimit limit(trainer.config().model, config.batch_size, trainer.config().reduction_units,
+  GemmLimit limit(trainer.tower(), config.batch_size, trainer.config().reduction_units,
                   trainer.unit_gradients(), trainer.pool());
   limit.RunOnce();
   trainer.phases().Reset();

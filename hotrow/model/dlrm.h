@@ -15,7 +15,7 @@ class DlrmTower : public Tower {
  public:
   /// fp32: a unit of the usual size in one piece, since every micro-batch reads all weights and updates all
   /// of their gradient (docs/ARCHITECTURE.md, "Micro-batches").
-  static constexpr std::int64_t kMicroBatch = 512;
+  static constexpr std::int64_t kMicroBatch = 256;
   /// Columns of the dense input are padded to a multiple of this: the GEMM's kernels want whole vectors.
   static constexpr std::int64_t kDensePadding = 32;
   /// And those of the over arch's input, to whole cache lines (dot interaction only).
@@ -28,14 +28,12 @@ class DlrmTower : public Tower {
   void Initialize(std::uint64_t seed, ThreadPool& pool);
 
   std::int64_t micro_batch() const override { return kMicroBatch; }
+  std::vector<Linear*> linears() override;
   std::unique_ptr<TowerWorkspace> MakeWorkspace(std::int64_t max_rows) const override;
   void Pack(ThreadPool& pool) override;
   void Forward(const TowerBatch& batch, TowerWorkspace& workspace) const override;
   double ForwardBackward(const TowerBatch& batch, std::span<float> gradient,
                          TowerWorkspace& workspace) const override;
-
-  /// Every layer that runs as matrix products, in forward order; the output layer (to one logit) does not.
-  std::vector<Linear*> linears();
 
  private:
   class Workspace;

@@ -8,7 +8,7 @@
 #include <tuple>
 
 #include "hotrow/base/rng.h"
-#include "hotrow/model/dlrm.h"
+#include "hotrow/model/tower.h"
 
 namespace hotrow {
 namespace {
@@ -48,31 +48,24 @@ struct GemmLimit::Thread {
   std::int64_t arrays[3] = {};  // x, dz, and the result of a product
 };
 
-GemmLimit::GemmLimit(const ModelConfig& config, std::int64_t batch, std::int64_t reduction_units,
-                     UnitGradients& gradients, ThreadPool& pool)
-    : batch_(batch), units_(reduction_units), pool_(pool), gradients_(gradients) {
-  DlrmTower tower(config);  // not initialised, so next to no memory: only for its layers
-  std::vector<LinearSpec> specs;
+GemmLimit::GemmLimit(Tower& tower, std::int64_t batch, std::int64_t reduction_units, UnitGradients& gradients,
+                     ThreadPool& pool)
+    : batch_(batch),
+      units_(reduction_units),
+      pool_(pool),
+      micro_batch_(tower.micro_batch()),
+      parameters_(tower.parameters()),
+      gradients_(gradients) {
   for (const Linear* layer : tower.linears()) {
-    const LinearSpec& original = layer->spec();
-    const std::string& name = tower.parameters().list()[static_cast<std::size_t>(original.weight)].name;
-    LinearSpec spec;
-    spec.weight = parameters_.Add(name, layer->in(), layer->out(), true, false);
-    if (original.bias)
-      spec.bias = parameters_.Add(fmt::format("{} bias", name), 1, layer->out(), false, true);
-    spec.input_gradient = original.input_gradient;
-    specs.push_back(spec);
-  }
-  parameters_.Allocate();
-  FillRandom(parameters_.weights(), parameters_.padded_size());
-  for (const LinearSpec& spec : specs) layers_.emplace_back(parameters_, spec, DlrmTower::kMicroBatch);
-  for (Linear& layer : layers_) {
-    for (int job = 0; job < layer.num_packs(); ++job) layer.Pack(job);
+    LinearSpec spec = layer->spec();
+    spec.relu = false;
+    spec.add_input_gradient = false;
+    layers_.emplace_back(parameters_, spec, micro_batch_);
+    for (int job = 0; job < layers_.back().num_packs(); ++job) layers_.back().Pack(job);
   }
   HOTROW_CHECK(gradients.units() >= units_);
   HOTROW_CHECK(gradients.at(0).size() >= static_cast<std::size_t>(parameters_.padded_size()));
-  const std::int64_t rows =
-      std::min(DlrmTower::kMicroBatch, std::max<std::int64_t>(1, CeilDiv(batch, units_)));
+  const std::int64_t rows = std::min(micro_batch_, std::max<std::int64_t>(1, CeilDiv(batch, units_)));
   for (int thread = 0; thread < pool.size(); ++thread) {
     threads_.push_back(std::make_unique<Thread>(layers_, rows));
   }
@@ -104,8 +97,8 @@ double GemmLimit::RunOnce() {
   pool_.Run(units_, [&](std::int64_t unit, int thread_number) {
     Thread& thread = *threads_[static_cast<std::size_t>(thread_number)];
     const std::int64_t rows = EvenSlice(batch_, units_, unit).size();
-    for (std::int64_t first = 0; first < rows; first += DlrmTower::kMicroBatch) {
-      const std::int64_t m = std::min(DlrmTower::kMicroBatch, rows - first);
+    for (std::int64_t first = 0; first < rows; first += micro_batch_) {
+      const std::int64_t m = std::min(micro_batch_, rows - first);
       const Accumulate accumulate = first == 0 ? Accumulate::kNo : Accumulate::kYes;
       for (std::size_t l = 0; l < layers_.size(); ++l) {
         Run(l, Product::kForward, m, accumulate, unit, thread);
@@ -153,8 +146,7 @@ double GemmLimit::Measure(std::size_t layer, Product product, std::int64_t rows,
 
 std::vector<GemmReport> GemmLimit::Report(double seconds_each) {
   HOTROW_CHECK(gradients_.units() >= pool_.size());
-  const std::int64_t rows =
-      std::min(DlrmTower::kMicroBatch, std::max<std::int64_t>(1, CeilDiv(batch_, units_)));
+  const std::int64_t rows = std::min(micro_batch_, std::max<std::int64_t>(1, CeilDiv(batch_, units_)));
   const auto accumulate = Accumulate::kNo;
   std::set<std::tuple<Product, std::int64_t, std::int64_t>> seen;
   std::vector<GemmReport> reports;
@@ -184,20 +176,6 @@ std::vector<GemmReport> GemmLimit::Report(double seconds_each) {
     }
   }
   return reports;
-}
-
-double MeasureGemmLimit(const ModelConfig& config, std::int64_t batch, std::int64_t reduction_units,
-                        ThreadPool& pool, double seconds) {
-  UnitGradients gradients(DlrmTower(config).parameters().padded_size(), reduction_units);
-  GemmLimit limit(config, batch, reduction_units, gradients, pool);
-  limit.RunOnce();
-  std::vector<double> runs;
-  for (double total = 0.0; total < seconds || runs.size() < 3;) {
-    runs.push_back(limit.RunOnce());
-    total += runs.back();
-  }
-  std::nth_element(runs.begin(), runs.begin() + static_cast<std::ptrdiff_t>(runs.size() / 2), runs.end());
-  return static_cast<double>(batch) / runs[runs.size() / 2];
 }
 
 }  // namespace hotrow

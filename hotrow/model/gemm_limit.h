@@ -9,7 +9,7 @@
 #include "hotrow/base/thread_pool.h"
 #include "hotrow/dense/dense_optimizer.h"
 #include "hotrow/dense/linear.h"
-#include "hotrow/model/config.h"
+#include "hotrow/model/tower.h"
 
 namespace hotrow {
 
@@ -30,11 +30,11 @@ struct GemmReport {
 /// optimizer. So it is what a plain loop over these products can reach, and faster than any step.
 class GemmLimit {
  public:
-  /// Memory: the weights, twice packed too, and some activations a thread. `gradients`, of the model's
-  /// size, one a unit (and for Report one a thread) at least, are written to and must outlive this; a
-  /// trainer's may be borrowed between steps.
-  GemmLimit(const ModelConfig& config, std::int64_t batch, std::int64_t reduction_units,
-            UnitGradients& gradients, ThreadPool& pool);
+  /// The layers of `tower`, with its weights. Memory: the weights packed twice, and some activations a
+  /// thread. `gradients`, of the model's size, one a unit (and for Report one a thread) at least, are written
+  /// to; a trainer's may be borrowed between steps. All must outlive this.
+  GemmLimit(Tower& tower, std::int64_t batch, std::int64_t reduction_units, UnitGradients& gradients,
+            ThreadPool& pool);
   ~GemmLimit();
 
   /// Runs the batch's products once; returns seconds. The first run also makes the products: discard it.
@@ -57,14 +57,11 @@ class GemmLimit {
   std::int64_t batch_;
   std::int64_t units_;
   ThreadPool& pool_;
-  Parameters parameters_;
+  const std::int64_t micro_batch_;
+  const Parameters& parameters_;
   std::vector<Linear> layers_;
   UnitGradients& gradients_;
   std::vector<std::unique_ptr<Thread>> threads_;
 };
-
-/// Samples a second: the median of runs repeated for about `seconds`, at least three.
-double MeasureGemmLimit(const ModelConfig& config, std::int64_t batch, std::int64_t reduction_units,
-                        ThreadPool& pool, double seconds);
 
 }  // namespace hotrow

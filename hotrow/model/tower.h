@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <vector>
 
 #include "hotrow/base/thread_pool.h"
 #include "hotrow/dense/parameters.h"
@@ -16,6 +17,8 @@
 #include "hotrow/optim/optimizer_config.h"
 
 namespace hotrow {
+
+class Linear;
 
 /// One unit's rows of the batch's arrays. All pointers are to the unit's first row.
 struct TowerBatch {
@@ -45,6 +48,8 @@ class Tower {
 
   /// Rows of a micro-batch: a constant a precision, part of what makes bits reproducible.
   virtual std::int64_t micro_batch() const = 0;
+  /// Every layer that runs as matrix products, in forward order; the output layer (to one logit) does not.
+  virtual std::vector<Linear*> linears() = 0;
   /// Scratch for one thread and units of at most `max_rows` rows.
   virtual std::unique_ptr<TowerWorkspace> MakeWorkspace(std::int64_t max_rows) const = 0;
 
