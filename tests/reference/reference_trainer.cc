@@ -293,6 +293,8 @@ void Update(const OptimizerConfig& config, std::int64_t step, const Tensor& grad
   state.first.resize(parameter.data.size() / (row_wise ? columns : 1), 0.0);
   state.second.resize(parameter.data.size(), 0.0);
   state.doubt.resize(parameter.data.size(), 0.0);
+  double largest = 0;
+  for (const double x : gradient.data) largest = std::max(largest, std::abs(x));
 
   for (const std::int64_t row : rows) {
     double* w = &parameter.data[U(row) * columns];
@@ -300,8 +302,6 @@ void Update(const OptimizerConfig& config, std::int64_t step, const Tensor& grad
     if (config.weight_decay_mode == WeightDecayMode::kL2) {
       for (std::size_t c = 0; c < columns; ++c) g[c] += decay * w[c];
     }
-    double largest = 0;
-    for (const double x : g) largest = std::max(largest, std::abs(x));
     if (row_wise) {
       const double squares = std::inner_product(g.begin(), g.end(), g.begin(), 0.0);
       state.first[U(row)] += squares / static_cast<double>(columns);

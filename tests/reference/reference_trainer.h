@@ -62,7 +62,7 @@ struct State {
   std::vector<double> first;
   std::vector<double> second;
   /// How far rounding alone may have moved each element of the parameter in an fp32 trainer of the same
-  /// maths: its step with the gradient off by `gradient_error` times the largest one of the row, added up.
+  /// maths: its step with the gradient off by `gradient_error` times the tensor's largest, added up.
   /// Next to nothing except where a first gradient of the size of eps or less makes lr * g / (|g| + eps) an
   /// amplifier.
   std::vector<double> doubt;
@@ -70,7 +70,7 @@ struct State {
 
 /// fp32's at best: one rounding of what was added up. A gradient of exactly 0 had nothing added up and is
 /// known.
-inline constexpr double kGradientError = 0x1.0p-23;
+inline constexpr double kGradientError = 0x1.0p-24;
 
 /// One optimizer step (the `step`-th, from 1) of rows `rows` of a parameter (a vector is one row).
 /// hotrow/optim/optimizer_config.h has the definitions.
