@@ -64,7 +64,8 @@ void EntrySorter::MakePlans(std::span<const BagGradients> tables) {
       plan.scaled = plan.scaled || !feature.bags.weights.empty();
     }
     const int row_bits = BitWidth(input.table->rows() - 1);
-    plan.row_shift = std::min({BitWidth(plan.ids / kIdsABucket), row_bits, kMaxRowShift});
+    plan.row_shift = std::min(
+        {BitWidth(plan.ids / kIdsABucket), std::max(0, row_bits - RowBits::kTogether), kMaxRowShift});
     plan.row_shift = std::max(plan.row_shift, row_bits - 32);
     plan.key_bits = row_bits - plan.row_shift;
     plan.bag_shift =
@@ -105,13 +106,13 @@ const E* EntrySorter::ChunkEntries(const Plan& plan, std::int64_t chunk) const {
 template <typename E>
 void EntrySorter::PartitionChunk(const Plan& plan, std::int64_t chunk) {
   const Slice samples = EvenSlice(plan.samples, plan.chunks, chunk);
-  const std::int64_t mask = plan.buckets - 1;
+  const int shift = plan.row_shift;
   std::int64_t* offsets = offsets_.data() + plan.first_offset + chunk * (plan.buckets + 1);
   std::fill_n(offsets, plan.buckets + 1, 0);
   for (const FeatureGradient& feature : plan.input->features) {
     const std::int64_t* ids = feature.bags.ids.data();
     for (std::int64_t p = feature.bags.begin(samples.begin); p < feature.bags.begin(samples.end); ++p) {
-      if (ids[p] >= 0) ++offsets[(ids[p] & mask) + 1];
+      if (ids[p] >= 0) ++offsets[RowBits::BucketOf(ids[p], shift) + 1];
     }
   }
   std::array<E*, std::size_t{1} << kMaxRowShift> cursors;
@@ -134,7 +135,8 @@ void EntrySorter::PartitionChunk(const Plan& plan, std::int64_t chunk) {
         const std::int64_t id = bags.ids.data()[p];
         if (id < 0) continue;
         const float scale = bags.weights.empty() ? bag_scale : bags.weights.data()[p] * bag_scale;
-        *cursors[static_cast<std::size_t>(id & mask)]++ = MakeEntry<E>(id >> plan.row_shift, bag, scale);
+        *cursors[static_cast<std::size_t>(RowBits::BucketOf(id, shift))]++ =
+            MakeEntry<E>(RowBits::KeyOf(id, shift), bag, scale);
       }
       ++bag;
     }
@@ -188,7 +190,7 @@ const EntrySorter::Plan& EntrySorter::PlanOfBucket(std::int64_t index) const {
 
 EntrySorter::Bucket EntrySorter::bucket(std::int64_t index) const {
   const Plan& plan = PlanOfBucket(index);
-  return {&plan - plans_.data(), plan.row_shift, index - plan.first_bucket, plan.bag_shift, plan.scaled};
+  return {&plan - plans_.data(), {plan.row_shift, index - plan.first_bucket}, plan.bag_shift, plan.scaled};
 }
 
 template <typename E>

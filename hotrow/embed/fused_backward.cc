@@ -19,8 +19,7 @@
 namespace hotrow {
 namespace {
 
-// A sorted bucket and the rows its keys stand for: row `key` is at rows + ((key << row_shift) | low) *
-// row_stride.
+// A sorted bucket and the rows its keys stand for: row `key` is at rows + bits.Row(key) * row_stride.
 template <typename E>
 struct BucketRows {
   std::span<const E> entries;
@@ -28,8 +27,7 @@ struct BucketRows {
   int bag_shift = 0;
   float* rows = nullptr;
   std::int64_t row_stride = 0;
-  int row_shift = 0;
-  std::int64_t low = 0;
+  RowBits bits;
   std::int64_t dim = 0;
   std::int64_t used = 0;  // floats of a row that an update touches
 };
@@ -49,8 +47,7 @@ struct UpdateSink {
   ApplyRowFunction apply;
 
   HWY_INLINE float* Address(std::uint32_t key) const {
-    return bucket.rows +
-           ((static_cast<std::int64_t>(key) << bucket.row_shift) | bucket.low) * bucket.row_stride;
+    return bucket.rows + bucket.bits.Row(key) * bucket.row_stride;
   }
   HWY_INLINE void Prefetch(std::uint32_t key) const { PrefetchRow(Address(key), bucket.used); }
   HWY_INLINE void Take(std::uint32_t key, const float* gradient) const {
@@ -117,13 +114,11 @@ void FusedBackward::UpdateBucket(std::int64_t index, int thread, std::span<const
   EmbeddingTable& table = *input.table;
   const std::span<E> entries = sorter_.Sort<E>(index, thread);
   const RowsView view = table.view();
-  BucketRows<E> rows{entries,    input.features.data(), bucket.bag_shift,
-                     view.rows,  view.stride,           bucket.row_shift,
-                     bucket.low, table.dim(),           table.dim() + table.state_width()};
+  BucketRows<E> rows{entries,     input.features.data(), bucket.bag_shift, view.rows,
+                     view.stride, bucket.bits,           table.dim(),      table.dim() + table.state_width()};
   if (view.slots != nullptr) {
     KeysToSlots(table, bucket, entries, absent_[static_cast<std::size_t>(thread)].data());
-    rows.row_shift = 0;
-    rows.low = 0;
+    rows.bits = {};
   }
   EntrySorter::Pad(entries);
   const BackwardScratch::Rows scratch = scratch_.Of(thread, table.dim());

@@ -13,7 +13,7 @@
 
 namespace hotrow {
 
-/// Where the gradient of the entries' row `key` goes: gradients + ((key << row_shift) | low) * dim, or, where
+/// Where the gradient of the entries' row `key` goes: gradients + bits.Row(key) * dim, or, where
 /// `rows` is not null, one after another in the order of the entries, with the row written to `rows`.
 struct GradientSink {
   float* gradients = nullptr;
