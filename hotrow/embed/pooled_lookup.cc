@@ -19,7 +19,10 @@ namespace {
 // Rows resolved to addresses before they are summed.
 constexpr std::int64_t kRowsAtOnce = 32;
 // How far ahead of the sums a lazy table's index entry is fetched: before the row it leads to is.
-constexpr std::int64_t kIndexAhead = 64;
+constexpr std::int64_t kIndexAhead = 96;
+
+// How many bags ahead the place of a pooled row is fetched: a store that misses holds up the loads behind it.
+constexpr std::int64_t kBagsAhead = 4;
 
 // Up to kRowsAtOnce rows of one bag.
 struct RowBatch {
@@ -82,6 +85,7 @@ void PoolSamples(const FeatureLookup& feature, std::int64_t begin, std::int64_t 
   for (std::int64_t sample = begin; sample < end; ++sample) {
     float* out = feature.out + sample * feature.out_stride;
     const std::int64_t bag_end = feature.bags.end(sample);
+    if (sample + kBagsAhead < end) PrefetchFloats(out + kBagsAhead * feature.out_stride, dim);
     std::int64_t pooled = 0;
     for (std::int64_t p = feature.bags.begin(sample); p < bag_end;) {
       batch.count = 0;
