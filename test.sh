@@ -48,7 +48,7 @@ run_preset() {
     return 0
   fi
   rm -f "$report"
-  ctest --test-dir "build/$preset" --output-on-failure --no-tests=ignore -j "$(nproc)" \
+  ctest --preset "$preset" --no-tests=ignore -j "$(nproc)" \
     --output-junit "$report" ${filter:+-R "$filter"} "$@" || broken+=("$preset: tests failed")
   if [[ ! -s "$report" ]]; then
     broken+=("$preset: no report of its tests")
@@ -63,8 +63,6 @@ run_preset() {
   skipped=$((skipped + not_run))
 }
 
-# What a sanitizer finds must end the test. UBSan's stack needs no setting: the build stops at the first finding.
-export TSAN_OPTIONS="halt_on_error=1 second_deadlock_stack=1 ${TSAN_OPTIONS:-}"
 # oneDNN's OpenMP runtime is not instrumented; Hotrow calls it with one OpenMP thread anyway.
 export OMP_NUM_THREADS="${OMP_NUM_THREADS:-1}"
 

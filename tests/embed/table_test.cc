@@ -107,12 +107,12 @@ TEST(EmbeddingTable, RefusesAnEagerTableLargerThanMemory) {
 
 TEST(EmbeddingTable, LazyGrowthStopsBeforeMemoryRunsOut) {
   constexpr std::int64_t kStride = std::int64_t{1} << 20;  // 4 MiB a row; claimed rows are not touched here
-  TableStorage storage("t", StorageKind::kLazy, std::int64_t{1} << 20, kStride);
+  const std::int64_t available_rows = AvailableMemory() / (kStride * 4);
+  TableStorage storage("t", StorageKind::kLazy, 2 * available_rows + 100, kStride);
   EXPECT_EQ(storage.Claim(2), 0U);
   EXPECT_EQ(storage.Claim(3), 2U);
   EXPECT_EQ(storage.resident_rows(), 5);
-  const std::int64_t too_many = AvailableMemory() / (kStride * 4) + 1;
-  EXPECT_THAT([&] { storage.Claim(too_many); },
+  EXPECT_THAT([&] { storage.Claim(available_rows + 50); },
               ThrowsMessage<Error>(testing::AllOf(HasSubstr("out of memory: table 't'"),
                                                   HasSubstr("GiB more"), HasSubstr("GiB are kept free"))));
 }
