@@ -21,11 +21,17 @@ int BitWidth(std::int64_t value) {
   return static_cast<int>(std::bit_width(static_cast<std::uint64_t>(value)));
 }
 
-// Ids of the samples before `sample`, all features together.
-std::int64_t IdsBefore(const BagGradients& input, std::int64_t sample) {
+// Ids of a segment's samples before `sample`, all features together.
+std::int64_t IdsBefore(std::span<const FeatureGradient> segment, std::int64_t sample) {
   std::int64_t ids = 0;
-  for (const FeatureGradient& feature : input.features) ids += feature.bags.begin(sample);
+  for (const FeatureGradient& feature : segment) ids += feature.bags.begin(sample);
   return ids;
+}
+
+// Calls visit(first id of the bags), of 4 or 8 bytes each.
+template <typename Visit>
+void VisitIds(const FeatureBags& bags, Visit&& visit) {
+  bags.narrow_ids.empty() ? visit(bags.ids.data()) : visit(bags.narrow_ids.data());
 }
 
 template <typename E>
@@ -37,107 +43,127 @@ E MakeEntry(std::int64_t row, std::int64_t bag, float scale) {
   }
 }
 
-// MEAN's 1 / n of a bag, 1 for SUM.
-float BagScale(const FeatureBags& bags, std::int64_t begin, std::int64_t end, bool mean) {
-  if (!mean) return 1.0F;
-  const auto valid = std::count_if(bags.ids.begin() + begin, bags.ids.begin() + end,
-                                   [](std::int64_t id) { return id >= 0; });
+// MEAN's 1 / n of a bag.
+template <typename Id>
+float MeanScale(const Id* begin, const Id* end) {
+  const auto valid = std::count_if(begin, end, [](Id id) { return id >= 0; });
   return 1.0F / static_cast<float>(valid);
 }
 
 }  // namespace
 
-void EntrySorter::MakePlans(std::span<const BagGradients> tables) {
-  plans_.clear();
-  std::int64_t bytes = 0;
-  std::int64_t offsets = 0;
-  chunks_ = 0;
-  buckets_ = 0;
-  for (const BagGradients& input : tables) {
-    Plan plan;
-    plan.input = &input;
-    plan.samples = input.features.empty() ? 0 : input.features[0].bags.samples;
-    plan.scaled = input.table->config().pooling == PoolingType::kMean;
-    for (const FeatureGradient& feature : input.features) {
-      HOTROW_CHECK(feature.bags.samples == plan.samples && feature.bags.first_sample == 0);
-      plan.ids += static_cast<std::int64_t>(feature.bags.ids.size());
+void EntrySorter::MakePlan(const BagGradients& input, int sample_bits) {
+  Plan plan;
+  plan.input = &input;
+  plan.scaled = input.table->config().pooling == PoolingType::kMean;
+  plan.first_chunk = static_cast<std::int64_t>(chunks_.size());
+  for (std::int64_t s = 0; s < input.segments; ++s) {
+    const std::span<const FeatureGradient> segment = input.segment(s);
+    const std::int64_t samples = input.samples(s);
+    std::int64_t ids = 0;
+    for (const FeatureGradient& feature : segment) {
+      HOTROW_CHECK(feature.bags.samples == samples);
+      ids += feature.bags.num_ids();
       plan.scaled = plan.scaled || !feature.bags.weights.empty();
     }
-    const int row_bits = BitWidth(input.table->rows() - 1);
-    plan.row_shift = std::min(
-        {BitWidth(plan.ids / kIdsABucket), std::max(0, row_bits - RowBits::kTogether), kMaxRowShift});
-    plan.row_shift = std::max(plan.row_shift, row_bits - 32);
-    plan.key_bits = row_bits - plan.row_shift;
-    plan.bag_shift =
-        BitWidth(std::max<std::int64_t>(static_cast<std::int64_t>(input.features.size()), 1) - 1);
-    if (plan.row_shift > kMaxRowShift) {
-      Fail("table '{}': {} rows, must be at most 2^42", input.table->name(), input.table->rows());
+    const std::int64_t count = std::min(samples, CeilDiv(ids, kIdsAChunk));
+    for (std::int64_t c = 0; c < count; ++c) {
+      const Slice slice = EvenSlice(samples, count, c);
+      chunks_.push_back(
+          {static_cast<std::int64_t>(plans_.size()), s, slice, plan.ids + IdsBefore(segment, slice.begin)});
     }
-    if (BitWidth(std::max<std::int64_t>(plan.samples, 1) - 1) + plan.bag_shift > 32) {
-      Fail("table '{}': {} samples of {} features, must be at most 2^32 bags", input.table->name(),
-           plan.samples, input.features.size());
-    }
-    if (plan.ids > 0) {
-      plan.chunks = std::min(plan.samples, CeilDiv(plan.ids, kIdsAChunk));
-      plan.buckets = std::int64_t{1} << plan.row_shift;
-    }
+    plan.ids += ids;
+  }
+  const int row_bits = BitWidth(input.table->rows() - 1);
+  plan.row_shift =
+      std::min({BitWidth(plan.ids / kIdsABucket), std::max(0, row_bits - RowBits::kTogether), kMaxRowShift});
+  plan.row_shift = std::max(plan.row_shift, row_bits - 32);
+  plan.key_bits = row_bits - plan.row_shift;
+  plan.code = {BitWidth(std::max<std::int64_t>(input.num_features(), 1) - 1), sample_bits};
+  if (plan.row_shift > kMaxRowShift) {
+    Fail("table '{}': {} rows, must be at most 2^42", input.table->name(), input.table->rows());
+  }
+  if (BitWidth(input.segments - 1) + sample_bits + plan.code.feature_bits > 32) {
+    Fail("table '{}': batches of {} ranks, up to 2^{} samples each of {} features, must be at most 2^32 bags",
+         input.table->name(), input.segments, sample_bits, input.num_features());
+  }
+  plan.chunks = static_cast<std::int64_t>(chunks_.size()) - plan.first_chunk;
+  plan.buckets = plan.ids == 0 ? 0 : std::int64_t{1} << plan.row_shift;
+  plans_.push_back(plan);
+}
+
+void EntrySorter::MakePlans(std::span<const BagGradients> tables) {
+  plans_.clear();
+  chunks_.clear();
+  buckets_ = 0;
+  std::int64_t bytes = 0;
+  std::int64_t offsets = 0;
+  const int sample_bits = SampleBits(tables);
+  for (const BagGradients& input : tables) {
+    MakePlan(input, sample_bits);
+    Plan& plan = plans_.back();
     plan.first_byte = bytes;
-    plan.first_chunk = chunks_;
     plan.first_bucket = buckets_;
     plan.first_offset = offsets;
     const auto entry = static_cast<std::int64_t>(plan.scaled ? sizeof(ScaledEntry) : sizeof(Entry));
     bytes = RoundUp(bytes + CheckedMul(plan.ids, entry), 64);
     offsets += plan.chunks * (plan.buckets + 1);
-    chunks_ += plan.chunks;
     buckets_ += plan.buckets;
-    plans_.push_back(plan);
   }
   entries_.EnsureSize(bytes);
   offsets_.EnsureSize(offsets);
 }
 
 template <typename E>
-const E* EntrySorter::ChunkEntries(const Plan& plan, std::int64_t chunk) const {
-  const Slice samples = EvenSlice(plan.samples, plan.chunks, chunk);
-  return reinterpret_cast<const E*>(entries_.data() + plan.first_byte) +
-         IdsBefore(*plan.input, samples.begin);
+E* EntrySorter::ChunkEntries(const Plan& plan, std::int64_t chunk) {
+  return reinterpret_cast<E*>(entries_.data() + plan.first_byte) +
+         chunks_[static_cast<std::size_t>(chunk)].first_entry;
 }
 
 template <typename E>
-void EntrySorter::PartitionChunk(const Plan& plan, std::int64_t chunk) {
-  const Slice samples = EvenSlice(plan.samples, plan.chunks, chunk);
+void EntrySorter::PartitionChunk(std::int64_t index) {
+  const Chunk& chunk = chunks_[static_cast<std::size_t>(index)];
+  const Plan& plan = plans_[static_cast<std::size_t>(chunk.plan)];
+  const std::span<const FeatureGradient> features = plan.input->segment(chunk.segment);
   const int shift = plan.row_shift;
-  std::int64_t* offsets = offsets_.data() + plan.first_offset + chunk * (plan.buckets + 1);
+  std::int64_t* offsets = ChunkOffsets(plan, index);
   std::fill_n(offsets, plan.buckets + 1, 0);
-  for (const FeatureGradient& feature : plan.input->features) {
-    const std::int64_t* ids = feature.bags.ids.data();
-    for (std::int64_t p = feature.bags.begin(samples.begin); p < feature.bags.begin(samples.end); ++p) {
-      if (ids[p] >= 0) ++offsets[RowBits::BucketOf(ids[p], shift) + 1];
-    }
+  for (const FeatureGradient& feature : features) {
+    VisitIds(feature.bags, [&](const auto* ids) {
+      const std::int64_t end = feature.bags.begin(chunk.samples.end);
+      for (std::int64_t p = feature.bags.begin(chunk.samples.begin); p < end; ++p) {
+        if (ids[p] >= 0) ++offsets[RowBits::BucketOf(ids[p], shift) + 1];
+      }
+    });
   }
   std::array<E*, std::size_t{1} << kMaxRowShift> cursors;
-  E* const entries = const_cast<E*>(ChunkEntries<E>(plan, chunk));
+  E* const entries = ChunkEntries<E>(plan, index);
   for (std::int64_t b = 0; b < plan.buckets; ++b) {
     cursors[static_cast<std::size_t>(b)] = entries + offsets[b];
     offsets[b + 1] += offsets[b];
   }
 
   const bool mean = plan.input->table->config().pooling == PoolingType::kMean;
-  for (std::int64_t sample = samples.begin; sample < samples.end; ++sample) {
-    std::int64_t bag = sample << plan.bag_shift;
-    for (const FeatureGradient& feature : plan.input->features) {
+  const std::int64_t first_of_segment = chunk.segment << plan.code.sample_bits;
+  for (std::int64_t sample = chunk.samples.begin; sample < chunk.samples.end; ++sample) {
+    std::int64_t bag = (first_of_segment | sample) << plan.code.feature_bits;
+    for (const FeatureGradient& feature : features) {
       const FeatureBags& bags = feature.bags;
       const std::int64_t begin = bags.begin(sample);
       const std::int64_t end = bags.end(sample);
-      float bag_scale = 1.0F;
-      if constexpr (std::is_same_v<E, ScaledEntry>) bag_scale = BagScale(bags, begin, end, mean);
-      for (std::int64_t p = begin; p < end; ++p) {
-        const std::int64_t id = bags.ids.data()[p];
-        if (id < 0) continue;
-        const float scale = bags.weights.empty() ? bag_scale : bags.weights.data()[p] * bag_scale;
-        *cursors[static_cast<std::size_t>(RowBits::BucketOf(id, shift))]++ =
-            MakeEntry<E>(RowBits::KeyOf(id, shift), bag, scale);
-      }
+      VisitIds(bags, [&](const auto* ids) {
+        float bag_scale = 1.0F;
+        if constexpr (std::is_same_v<E, ScaledEntry>) {
+          if (mean) bag_scale = MeanScale(ids + begin, ids + end);
+        }
+        for (std::int64_t p = begin; p < end; ++p) {
+          const std::int64_t id = ids[p];
+          if (id < 0) continue;
+          const float scale = bags.weights.empty() ? bag_scale : bags.weights.data()[p] * bag_scale;
+          *cursors[static_cast<std::size_t>(RowBits::BucketOf(id, shift))]++ =
+              MakeEntry<E>(RowBits::KeyOf(id, shift), bag, scale);
+        }
+      });
       ++bag;
     }
   }
@@ -146,12 +172,11 @@ void EntrySorter::PartitionChunk(const Plan& plan, std::int64_t chunk) {
 void EntrySorter::SizeScratch(ThreadPool& pool) {
   std::int64_t largest = 0;
   for (const Plan& plan : plans_) {
-    const std::int64_t* offsets = offsets_.data() + plan.first_offset;
     const auto entry = static_cast<std::int64_t>(plan.scaled ? sizeof(ScaledEntry) : sizeof(Entry));
     for (std::int64_t b = 0; b < plan.buckets; ++b) {
       std::int64_t size = kPadding;
       for (std::int64_t c = 0; c < plan.chunks; ++c) {
-        const std::int64_t* of_chunk = offsets + c * (plan.buckets + 1);
+        const std::int64_t* of_chunk = ChunkOffsets(plan, plan.first_chunk + c);
         size += of_chunk[b + 1] - of_chunk[b];
       }
       largest = std::max(largest, size * entry);
@@ -167,16 +192,9 @@ void EntrySorter::SizeScratch(ThreadPool& pool) {
 
 void EntrySorter::Partition(std::span<const BagGradients> tables, ThreadPool& pool) {
   MakePlans(tables);
-  pool.Run(chunks_, [&](std::int64_t task, int) {
-    const auto next =
-        std::upper_bound(plans_.begin(), plans_.end(), task,
-                         [](std::int64_t chunk, const Plan& plan) { return chunk < plan.first_chunk; });
-    const Plan& plan = *(next - 1);
-    if (plan.scaled) {
-      PartitionChunk<ScaledEntry>(plan, task - plan.first_chunk);
-    } else {
-      PartitionChunk<Entry>(plan, task - plan.first_chunk);
-    }
+  pool.Run(static_cast<std::int64_t>(chunks_.size()), [&](std::int64_t task, int) {
+    const auto plan = static_cast<std::size_t>(chunks_[static_cast<std::size_t>(task)].plan);
+    plans_[plan].scaled ? PartitionChunk<ScaledEntry>(task) : PartitionChunk<Entry>(task);
   });
   SizeScratch(pool);
 }
@@ -190,7 +208,7 @@ const EntrySorter::Plan& EntrySorter::PlanOfBucket(std::int64_t index) const {
 
 EntrySorter::Bucket EntrySorter::bucket(std::int64_t index) const {
   const Plan& plan = PlanOfBucket(index);
-  return {&plan - plans_.data(), {plan.row_shift, index - plan.first_bucket}, plan.bag_shift, plan.scaled};
+  return {&plan - plans_.data(), {plan.row_shift, index - plan.first_bucket}, plan.code, plan.scaled};
 }
 
 template <typename E>
@@ -202,8 +220,8 @@ std::span<E> EntrySorter::Sort(std::int64_t index, int thread) {
   E* to = reinterpret_cast<E*>(scratch + scratch_bytes_);
 
   const auto for_each_piece = [&](auto&& visit) {
-    for (std::int64_t c = 0; c < plan.chunks; ++c) {
-      const std::int64_t* offsets = offsets_.data() + plan.first_offset + c * (plan.buckets + 1);
+    for (std::int64_t c = plan.first_chunk; c < plan.first_chunk + plan.chunks; ++c) {
+      const std::int64_t* offsets = ChunkOffsets(plan, c);
       const E* entries = ChunkEntries<E>(plan, c);
       visit(entries + offsets[bucket], entries + offsets[bucket + 1]);
     }

@@ -7,13 +7,14 @@
 #include <vector>
 
 #include "hotrow/base/buffer.h"
+#include "hotrow/base/size.h"
 #include "hotrow/base/thread_pool.h"
 #include "hotrow/embed/bag_gradients.h"
 
 namespace hotrow {
 
-/// One id of a batch. `row` is a key: it lacks the bits that its bucket stands for (RowBits); `bag` is sample
-/// << bag_shift | feature's place.
+/// One id of a batch. `row` is a key: it lacks the bits that its bucket stands for (RowBits); `bag` is a
+/// BagCode.
 struct Entry {
   std::uint32_t row;
   std::uint32_t bag;
@@ -54,7 +55,7 @@ struct RowBits {
 /// A step has two phases. Partition, on all threads: each chunk of samples is split stably by bits of
 /// the row, into buckets of about 4,000 to 8,000 entries. Sort, one call a bucket: the chunks' pieces are
 /// collected in order and radix-sorted, stably, by the remaining bits. So the entries of a row stand in the
-/// order (sample, feature, position). Ids of -1 are left out.
+/// order (segment, sample, feature, position). Ids of -1 are left out.
 class EntrySorter {
  public:
   /// Entries that may be read past the end of a sorted bucket, copies of its last: nothing need check before
@@ -64,7 +65,7 @@ class EntrySorter {
   struct Bucket {
     std::int64_t table = 0;  ///< which of Partition's
     RowBits bits;
-    int bag_shift = 0;
+    BagCode code;
     bool scaled = false;  ///< entries are ScaledEntry
 
     std::int64_t Row(std::uint32_t key) const { return bits.Row(key); }
@@ -96,10 +97,9 @@ class EntrySorter {
  private:
   struct Plan {
     const BagGradients* input = nullptr;
-    std::int64_t samples = 0;
     std::int64_t ids = 0;
     int row_shift = 0;
-    int bag_shift = 0;
+    BagCode code;
     int key_bits = 0;  // of entry.row
     bool scaled = false;
     std::int64_t first_byte = 0;  // of its entries
@@ -109,17 +109,27 @@ class EntrySorter {
     std::int64_t buckets = 0;
     std::int64_t first_offset = 0;  // of its [chunks, buckets + 1] offsets
   };
+  struct Chunk {
+    std::int64_t plan = 0;
+    std::int64_t segment = 0;
+    Slice samples;
+    std::int64_t first_entry = 0;  // among the plan's
+  };
 
   void MakePlans(std::span<const BagGradients> tables);
+  void MakePlan(const BagGradients& input, int sample_bits);
   const Plan& PlanOfBucket(std::int64_t index) const;
   template <typename E>
-  void PartitionChunk(const Plan& plan, std::int64_t chunk);
+  void PartitionChunk(std::int64_t index);
   template <typename E>
-  const E* ChunkEntries(const Plan& plan, std::int64_t chunk) const;
+  E* ChunkEntries(const Plan& plan, std::int64_t chunk);
+  std::int64_t* ChunkOffsets(const Plan& plan, std::int64_t chunk) {
+    return offsets_.data() + plan.first_offset + (chunk - plan.first_chunk) * (plan.buckets + 1);
+  }
   void SizeScratch(ThreadPool& pool);
 
   std::vector<Plan> plans_;
-  std::int64_t chunks_ = 0;
+  std::vector<Chunk> chunks_;
   std::int64_t buckets_ = 0;
   Buffer<std::byte> entries_;               // chunk after chunk, in each bucket after bucket
   Buffer<std::int64_t> offsets_;            // where in a chunk each bucket starts

@@ -24,7 +24,8 @@ template <typename E>
 struct BucketRows {
   std::span<const E> entries;
   const FeatureGradient* features = nullptr;
-  int bag_shift = 0;
+  std::int64_t num_features = 0;
+  BagCode code;
   float* rows = nullptr;
   std::int64_t row_stride = 0;
   RowBits bits;
@@ -60,7 +61,7 @@ void UpdateRows(const BucketRows<E>& bucket, const ReductionUnits& units, const 
                 const OptimizerFactors& factors, const BackwardScratch::Rows& scratch) {
   const RowUpdate update{factors, bucket.dim, scratch.decayed, scratch.groups};
   UpdateSink<E> sink{bucket, update, ChooseApplyRow(optimizer)};
-  const GradientSource source{bucket.features, bucket.bag_shift, bucket.dim};
+  const GradientSource source{bucket.features, bucket.num_features, bucket.code, bucket.dim};
   RowWalker<E, UpdateSink<E>>(bucket.entries, source, units, scratch.partials, sink).Run();
 }
 
@@ -114,8 +115,15 @@ void FusedBackward::UpdateBucket(std::int64_t index, int thread, std::span<const
   EmbeddingTable& table = *input.table;
   const std::span<E> entries = sorter_.Sort<E>(index, thread);
   const RowsView view = table.view();
-  BucketRows<E> rows{entries,     input.features.data(), bucket.bag_shift, view.rows,
-                     view.stride, bucket.bits,           table.dim(),      table.dim() + table.state_width()};
+  BucketRows<E> rows{entries,
+                     input.features.data(),
+                     input.num_features(),
+                     bucket.code,
+                     view.rows,
+                     view.stride,
+                     bucket.bits,
+                     table.dim(),
+                     table.dim() + table.state_width()};
   if (view.slots != nullptr) {
     KeysToSlots(table, bucket, entries, absent_[static_cast<std::size_t>(thread)].data());
     rows.bits = {};
@@ -131,14 +139,12 @@ void FusedBackward::UpdateBucket(std::int64_t index, int thread, std::span<const
 
 void FusedBackward::Run(std::span<const BagGradients> tables, const OptimizerConfig& optimizer,
                         std::int64_t step, std::int64_t units, ThreadPool& pool) {
-  std::int64_t samples = 0;
   bool lazy = false;
   for (const BagGradients& input : tables) {
     HOTROW_CHECK(input.table->optimizer() == optimizer.kind);
     lazy = lazy || input.table->storage_kind() == StorageKind::kLazy;
-    if (!input.features.empty()) samples = input.features[0].bags.samples;
   }
-  units_.Reset(samples, units);
+  units_.Reset(tables, units);
   scratch_.EnsureSize(tables, pool);
   sorter_.Partition(tables, pool);
   if (lazy) {

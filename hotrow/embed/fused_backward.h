@@ -19,12 +19,12 @@ namespace hotrow {
 
 class FusedBackward {
  public:
-  /// Updates every row that a bag of `tables` touches; all have the same number of samples, cut into `units`
-  /// reduction units. A row's gradient: the bags' gradients (times weight, 1 / n, or their rounded product)
-  /// in the order (sample, feature, position) inside a unit, units combined by the tree of
-  /// hotrow/base/tree_sum.h. Gives lazy tables' rows their memory. `step` counts from 1. Throws Error when a
-  /// lazy table runs out of memory: weights are then partly updated. Allocates nothing once it has seen the
-  /// largest batch, but for lazy rows.
+  /// Updates every row that a bag of `tables` touches; all have the same segments, together cut into `units`
+  /// reduction units (ReductionUnits::Reset). A row's gradient: the bags' gradients (times weight, 1 / n, or
+  /// their rounded product) in the order (sample, feature, position) inside a unit, units combined by the
+  /// tree of hotrow/base/tree_sum.h. Gives lazy tables' rows their memory. `step` counts from 1. Throws Error
+  /// when a lazy table runs out of memory: weights are then partly updated. Allocates nothing once it has
+  /// seen the largest batch, but for lazy rows.
   void Run(std::span<const BagGradients> tables, const OptimizerConfig& optimizer, std::int64_t step,
            std::int64_t units, ThreadPool& pool);
 

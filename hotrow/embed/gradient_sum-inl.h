@@ -28,14 +28,15 @@ static_assert(kGradientsAhead < EntrySorter::kPadding && kRowsAhead < EntrySorte
 /// The gradients of one table's bags.
 struct GradientSource {
   const FeatureGradient* features = nullptr;
-  int bag_shift = 0;
+  std::int64_t num_features = 0;
+  BagCode code;
   std::int64_t dim = 0;
 
-  const float* Row(std::uint32_t bag) const {
-    const FeatureGradient& feature = features[bag & ((std::uint32_t{1} << bag_shift) - 1)];
-    return feature.gradient + Sample(bag) * feature.stride;
+  HWY_INLINE const float* Row(std::uint32_t bag) const {
+    const FeatureGradient& feature = features[code.Feature(bag, num_features)];
+    return feature.gradient + code.SampleInSegment(bag) * feature.stride;
   }
-  std::int64_t Sample(std::uint32_t bag) const { return static_cast<std::int64_t>(bag >> bag_shift); }
+  HWY_INLINE std::uint64_t Sample(std::uint32_t bag) const { return code.Sample(bag); }
 };
 
 /// Sums rows' gradients for one bucket. `Sink` takes them: sink.Prefetch(key) and sink.Take(key, gradient),
@@ -100,8 +101,8 @@ class RowWalker {
     TreeStack tree;
     const auto merge = [&](int into, int from) HWY_ATTR { Merge(into, from); };
     for (std::int64_t i = begin; i < end;) {
-      const std::uint32_t unit = units_.UnitOf(source_.Sample(entries_[i].bag));
-      const std::int64_t unit_end = units_.End(unit);
+      const std::uint64_t unit = units_.UnitOf(source_.Sample(entries_[i].bag));
+      const std::uint64_t unit_end = units_.End(unit);
       std::int64_t stop = i + 1;
       while (stop < end && source_.Sample(entries_[stop].bag) < unit_end) ++stop;
       const int slot = tree.Push(unit, merge);

@@ -72,14 +72,14 @@ HWY_INLINE void SumColumns(D d, const RowBatch& batch, std::int64_t c, bool firs
 }
 
 // Pools samples [begin, end) of a feature. `generated` has room for kRowsAtOnce rows.
-template <bool kWeighted>
-void PoolSamples(const FeatureLookup& feature, std::int64_t begin, std::int64_t end, float* generated) {
+template <bool kWeighted, typename Id>
+void PoolSamples(const FeatureLookup& feature, const Id* HWY_RESTRICT ids, std::int64_t begin,
+                 std::int64_t end, float* generated) {
   const EmbeddingTable& table = *feature.table;
   const RowsView view = table.view();
   const std::int64_t dim = table.dim();
   const bool mean = table.config().pooling == PoolingType::kMean;
-  const std::int64_t* ids = feature.bags.ids.data();
-  const auto last = static_cast<std::int64_t>(feature.bags.ids.size()) - 1;
+  const std::int64_t last = feature.bags.num_ids() - 1;
   RowBatch batch;
 
   for (std::int64_t sample = begin; sample < end; ++sample) {
@@ -92,7 +92,7 @@ void PoolSamples(const FeatureLookup& feature, std::int64_t begin, std::int64_t 
       const std::int64_t stop = std::min(bag_end, p + kRowsAtOnce);
       for (; p < stop; ++p) {
         if (view.slots != nullptr)
-          hwy::Prefetch(view.slots + std::max<std::int64_t>(0, ids[std::min(p + kIndexAhead, last)]));
+          hwy::Prefetch(view.slots + std::max<Id>(0, ids[std::min(p + kIndexAhead, last)]));
         const std::int64_t id = ids[p];
         if (id < 0) continue;  // skipped by the bounds check
         const float* row = view.Find(id);
@@ -101,7 +101,7 @@ void PoolSamples(const FeatureLookup& feature, std::int64_t begin, std::int64_t 
           table.InitialRow(id, made);
           row = made;
         }
-        const float* ahead = view.Find(std::max<std::int64_t>(0, ids[std::min(p + kRowsAhead, last)]));
+        const float* ahead = view.Find(std::max<Id>(0, ids[std::min(p + kRowsAhead, last)]));
         batch.rows[batch.count] = row;
         batch.ahead[batch.count] = ahead == nullptr ? row : ahead;
         if constexpr (kWeighted)
@@ -122,6 +122,15 @@ void PoolSamples(const FeatureLookup& feature, std::int64_t begin, std::int64_t 
         hn::StoreU(hn::Mul(hn::LoadU(d, out + c), hn::Set(d, scale)), d, out + c);
       });
     }
+  }
+}
+
+template <bool kWeighted>
+void PoolSamples(const FeatureLookup& feature, std::int64_t begin, std::int64_t end, float* generated) {
+  if (feature.bags.narrow_ids.empty()) {
+    PoolSamples<kWeighted>(feature, feature.bags.ids.data(), begin, end, generated);
+  } else {
+    PoolSamples<kWeighted>(feature, feature.bags.narrow_ids.data(), begin, end, generated);
   }
 }
 
@@ -147,7 +156,7 @@ constexpr std::int64_t kIdsATask = 4096;
 
 std::int64_t Tasks(const FeatureBags& bags) {
   // An empty bag is work too: its zeros are written.
-  const std::int64_t work = static_cast<std::int64_t>(bags.ids.size()) + bags.samples;
+  const std::int64_t work = bags.num_ids() + bags.samples;
   return std::min(bags.samples, CeilDiv(work, kIdsATask));
 }
 

@@ -14,6 +14,7 @@
 namespace hotrow {
 
 /// One feature's bags and where their pooled rows go: sample s to out[s * out_stride], as wide as the table.
+/// Bags that lie in several segments are several FeatureLookups.
 struct FeatureLookup {
   const EmbeddingTable* table = nullptr;
   FeatureBags bags;

@@ -39,22 +39,22 @@ struct StoreSink {
 };
 
 template <typename E>
-void SumBucket(const EntrySorter::Bucket& bucket, std::span<const E> entries, const FeatureGradient* features,
-               std::int64_t dim, const ReductionUnits& units, float* partials, const GradientSink& out) {
+void SumBucket(const EntrySorter::Bucket& bucket, std::span<const E> entries, const BagGradients& input,
+               const ReductionUnits& units, float* partials, const GradientSink& out) {
+  const std::int64_t dim = input.table->dim();
   StoreSink sink{bucket, dim, out.gradients, out.rows};
-  const GradientSource source{features, bucket.bag_shift, dim};
+  const GradientSource source{input.features.data(), input.num_features(), bucket.code, dim};
   RowWalker<E, StoreSink>(entries, source, units, partials, sink).Run();
 }
 
-void SumPlain(const EntrySorter::Bucket& bucket, std::span<const Entry> entries,
-              const FeatureGradient* features, std::int64_t dim, const ReductionUnits& units, float* partials,
-              const GradientSink& sink) {
-  SumBucket(bucket, entries, features, dim, units, partials, sink);
+void SumPlain(const EntrySorter::Bucket& bucket, std::span<const Entry> entries, const BagGradients& input,
+              const ReductionUnits& units, float* partials, const GradientSink& sink) {
+  SumBucket(bucket, entries, input, units, partials, sink);
 }
 void SumScaled(const EntrySorter::Bucket& bucket, std::span<const ScaledEntry> entries,
-               const FeatureGradient* features, std::int64_t dim, const ReductionUnits& units,
-               float* partials, const GradientSink& sink) {
-  SumBucket(bucket, entries, features, dim, units, partials, sink);
+               const BagGradients& input, const ReductionUnits& units, float* partials,
+               const GradientSink& sink) {
+  SumBucket(bucket, entries, input, units, partials, sink);
 }
 
 void UpdateBlock(const RowBlock& block, const OptimizerConfig& optimizer, const OptimizerFactors& factors,
@@ -113,14 +113,14 @@ HWY_EXPORT(SquareGroupsRow);
 }  // namespace
 
 void SumBucketRows(const EntrySorter::Bucket& bucket, std::span<const Entry> entries,
-                   const FeatureGradient* features, std::int64_t dim, const ReductionUnits& units,
-                   float* partials, const GradientSink& sink) {
-  HWY_DYNAMIC_DISPATCH(SumPlain)(bucket, entries, features, dim, units, partials, sink);
+                   const BagGradients& input, const ReductionUnits& units, float* partials,
+                   const GradientSink& sink) {
+  HWY_DYNAMIC_DISPATCH(SumPlain)(bucket, entries, input, units, partials, sink);
 }
 void SumBucketRows(const EntrySorter::Bucket& bucket, std::span<const ScaledEntry> entries,
-                   const FeatureGradient* features, std::int64_t dim, const ReductionUnits& units,
-                   float* partials, const GradientSink& sink) {
-  HWY_DYNAMIC_DISPATCH(SumScaled)(bucket, entries, features, dim, units, partials, sink);
+                   const BagGradients& input, const ReductionUnits& units, float* partials,
+                   const GradientSink& sink) {
+  HWY_DYNAMIC_DISPATCH(SumScaled)(bucket, entries, input, units, partials, sink);
 }
 void UpdateRowBlock(const RowBlock& block, const OptimizerConfig& optimizer, const OptimizerFactors& factors,
                     const float* mean_squares, const BackwardScratch::Rows& scratch) {

@@ -5,6 +5,7 @@
 #include <span>
 
 #include "hotrow/embed/backward_scratch.h"
+#include "hotrow/embed/bag_gradients.h"
 #include "hotrow/embed/entry_sorter.h"
 #include "hotrow/embed/reduction_units.h"
 #include "hotrow/embed/rows_view.h"
@@ -20,13 +21,13 @@ struct GradientSink {
   std::int64_t* rows = nullptr;
 };
 
-/// Sums the rows' gradients of a sorted, padded bucket (RowWalker) into `sink`.
+/// Sums the rows' gradients of a sorted, padded bucket of `input` (RowWalker) into `sink`.
 void SumBucketRows(const EntrySorter::Bucket& bucket, std::span<const Entry> entries,
-                   const FeatureGradient* features, std::int64_t dim, const ReductionUnits& units,
-                   float* partials, const GradientSink& sink);
+                   const BagGradients& input, const ReductionUnits& units, float* partials,
+                   const GradientSink& sink);
 void SumBucketRows(const EntrySorter::Bucket& bucket, std::span<const ScaledEntry> entries,
-                   const FeatureGradient* features, std::int64_t dim, const ReductionUnits& units,
-                   float* partials, const GradientSink& sink);
+                   const BagGradients& input, const ReductionUnits& units, float* partials,
+                   const GradientSink& sink);
 
 /// Rows to be updated, and what with.
 struct RowBlock {

@@ -27,14 +27,14 @@ void TouchedRowSum::SumBucket(std::int64_t index, int thread, const BagGradients
   const std::int64_t dim = input.table->dim();
   const std::span<E> entries = sorter_.Sort<E>(index, thread);
   EntrySorter::Pad(entries);
-  SumBucketRows(sorter_.bucket(index), std::span<const E>(entries), input.features.data(), dim, units_,
+  SumBucketRows(sorter_.bucket(index), std::span<const E>(entries), input, units_,
                 scratch_.Of(thread, dim).partials,
                 GradientSink{out.gradients.data() + first * dim, out.rows.data() + first});
 }
 
 void TouchedRowSum::Run(const BagGradients& input, std::int64_t units, ThreadPool& pool, TouchedRows& out) {
   const std::span<const BagGradients> tables(&input, 1);
-  units_.Reset(input.features.empty() ? 0 : input.features[0].bags.samples, units);
+  units_.Reset(tables, units);
   scratch_.EnsureSize(tables, pool);
   sorter_.Partition(tables, pool);
   const bool scaled = sorter_.buckets() > 0 && sorter_.bucket(0).scaled;

@@ -45,13 +45,12 @@ void UnfusedBackward::StoreBucket(std::int64_t index, int thread, std::span<cons
   const std::int64_t dim = tables[t].table->dim();
   const std::span<E> entries = sorter_.Sort<E>(index, thread);
   EntrySorter::Pad(entries);
-  SumBucketRows(bucket, std::span<const E>(entries), tables[t].features.data(), dim, units_,
-                scratch_.Of(thread, dim).partials, GradientSink{gradients_[t].data(), nullptr});
+  SumBucketRows(bucket, std::span<const E>(entries), tables[t], units_, scratch_.Of(thread, dim).partials,
+                GradientSink{gradients_[t].data(), nullptr});
 }
 
 void UnfusedBackward::Run(std::span<const BagGradients> tables, const OptimizerConfig& optimizer,
                           std::int64_t step, std::int64_t units, ThreadPool& pool) {
-  std::int64_t samples = 0;
   gradients_.resize(tables.size());
   for (std::size_t t = 0; t < tables.size(); ++t) {
     const EmbeddingTable& table = *tables[t].table;
@@ -61,9 +60,8 @@ void UnfusedBackward::Run(std::span<const BagGradients> tables, const OptimizerC
            table.name());
     }
     gradients_[t].EnsureSize(table.rows() * table.dim());
-    if (!tables[t].features.empty()) samples = tables[t].features[0].bags.samples;
   }
-  units_.Reset(samples, units);
+  units_.Reset(tables, units);
   scratch_.EnsureSize(tables, pool);
 
   ForEachRowBlock(tables, pool, [&](std::size_t t, std::int64_t first, std::int64_t rows, int) {

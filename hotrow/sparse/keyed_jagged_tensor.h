@@ -18,13 +18,14 @@ namespace hotrow {
 /// One feature's bags, as they lie in memory. A view: valid while what it views is unchanged.
 struct FeatureBags {
   std::span<const std::int64_t> ids;
-  std::span<const float> weights;  ///< empty, or one an id
+  std::span<const std::int32_t> narrow_ids;  ///< in place of `ids` where ids came over a wire of 4 bytes each
+  std::span<const float> weights;            ///< empty, or one an id
   std::span<const std::int64_t>
-      offsets;                    ///< [samples + 1] into ids, offsets[0] = 0; empty when the size is fixed
-  std::int32_t fixed_size = 0;    ///< ids a bag when offsets is empty
-  std::int64_t first_sample = 0;  ///< the batch row that the first bag belongs to
+      offsets;                  ///< [samples + 1] into ids, offsets[0] = 0; empty when the size is fixed
+  std::int32_t fixed_size = 0;  ///< ids a bag when offsets is empty
   std::int64_t samples = 0;
 
+  std::int64_t num_ids() const { return static_cast<std::int64_t>(ids.size() + narrow_ids.size()); }
   std::int64_t begin(std::int64_t sample) const {
     return offsets.empty() ? sample * fixed_size : offsets[static_cast<std::size_t>(sample)];
   }
