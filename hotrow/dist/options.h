@@ -1,0 +1,31 @@
+#pragma once
+// How ids and pooled rows travel: what a user may choose, none of which changes a bit of the result.
+
+#include <string>
+
+namespace hotrow {
+
+/// Who brings arrived ids from [source][feature][sample] into [feature][source][sample]; see dist/recat.h.
+enum class RecatMode { kNone, kCpu, kSc, kTc };
+/// "none", "cpu", "sc", "tc" and back; throws Error listing them.
+RecatMode ParseRecatMode(const std::string& text);
+std::string ToString(RecatMode mode);
+
+/// Bytes of an id on the wire. kAuto: 4 where every table has fewer than 2^31 rows, else 8.
+enum class IdBytes { kAuto, k4, k8 };
+/// "auto", "4", "8"; throws Error listing them.
+IdBytes ParseIdBytes(const std::string& text);
+
+/// Who restores the order of pooled columns. kNone: they are scattered in place. kCpu: they arrive in the
+/// order of the ranks that own them and are permuted through a host buffer, forward and backward.
+enum class OutputPermute { kNone, kCpu };
+/// "none", "cpu"; throws Error listing them.
+OutputPermute ParseOutputPermute(const std::string& text);
+
+struct DistOptions {
+  RecatMode recat = RecatMode::kNone;
+  IdBytes id_bytes = IdBytes::kAuto;
+  OutputPermute output_permute = OutputPermute::kNone;
+};
+
+}  // namespace hotrow

@@ -1,0 +1,65 @@
+#include "hotrow/dist/recat_benchmark.h"
+
+#include <cstddef>
+#include <cstring>
+
+#include "hotrow/base/buffer.h"
+#include "hotrow/base/error.h"
+#include "hotrow/dist/recat.h"
+#include "hotrow/trace/phase.h"
+
+namespace hotrow {
+namespace {
+
+// Every block of the arrival is where it belongs.
+void CheckMoved(const RecatShape& shape, const std::byte* in, const std::byte* out, int id_bytes) {
+  std::vector<std::int64_t> first(1, 0);  // byte of each block of the arrival
+  for (const std::int64_t count : shape.counts) first.push_back(first.back() + count * id_bytes);
+  for (std::int64_t f = 0; f < shape.features; ++f) {
+    for (std::int64_t s = 0; s < shape.sources; ++s) {
+      const auto block = static_cast<std::size_t>(s * shape.features + f);
+      const std::int64_t bytes = first[block + 1] - first[block];
+      HOTROW_CHECK(std::memcmp(out, in + first[block], static_cast<std::size_t>(bytes)) == 0);
+      out += bytes;
+    }
+  }
+}
+
+}  // namespace
+
+RecatBenchmarkResult RunRecat(const RecatBenchmarkConfig& config, ThreadPool& pool) {
+  const auto features = static_cast<std::int64_t>(config.sizes.size());
+  const std::vector<std::int64_t> samples(static_cast<std::size_t>(config.sources), config.samples);
+  std::vector<std::int64_t> counts;
+  std::vector<std::int64_t> starts;
+  RecatBenchmarkResult result;
+  for (std::int64_t s = 0; s < config.sources; ++s) {
+    starts.push_back(result.ids);
+    for (const std::int32_t size : config.sizes) {
+      counts.push_back(size * config.samples);
+      result.ids += counts.back();
+    }
+  }
+  const std::vector<const std::int32_t*> lengths(counts.size(), nullptr);
+  const RecatShape shape{config.sources, features, samples, config.sizes, counts, lengths};
+
+  Buffer<std::byte> in(result.ids * config.id_bytes);
+  Buffer<std::byte> out(result.ids * config.id_bytes);
+  for (std::int64_t i = 0; i < result.ids; ++i) {
+    std::memcpy(in.data() + i * config.id_bytes, &i, static_cast<std::size_t>(config.id_bytes));
+  }
+  if (config.mode == RecatMode::kNone) {
+    result.seconds.assign(static_cast<std::size_t>(config.steps), 0.0);
+    return result;
+  }
+  Recat recat(config.mode);
+  for (std::int64_t step = 0; step < config.warmup + config.steps; ++step) {
+    const double begin = NowSeconds();
+    result.bytes_moved = recat.Run(shape, starts, in.data(), config.id_bytes, out.data(), pool);
+    if (step >= config.warmup) result.seconds.push_back(NowSeconds() - begin);
+  }
+  CheckMoved(shape, in.data(), out.data(), config.id_bytes);
+  return result;
+}
+
+}  // namespace hotrow

@@ -1,0 +1,33 @@
+#pragma once
+// How long one rank's recat takes, by itself.
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "hotrow/base/thread_pool.h"
+#include "hotrow/dist/options.h"
+
+namespace hotrow {
+
+struct RecatBenchmarkConfig {
+  RecatMode mode = RecatMode::kNone;
+  std::int64_t sources = 8;
+  std::int64_t samples = 4096;      ///< of each source
+  std::vector<std::int32_t> sizes;  ///< ids a sample of each feature
+  int id_bytes = 4;                 ///< 4 or 8
+  std::int64_t warmup = 2;
+  std::int64_t steps = 10;
+};
+
+struct RecatBenchmarkResult {
+  std::int64_t ids = 0;          ///< a step
+  std::int64_t bytes_moved = 0;  ///< a step: read and written
+  std::vector<double> seconds;   ///< of each timed step
+};
+
+/// Runs the engine on one arrival again and again, on all threads of the pool, and checks the last result
+/// against the definition. kNone takes no time at all.
+RecatBenchmarkResult RunRecat(const RecatBenchmarkConfig& config, ThreadPool& pool);
+
+}  // namespace hotrow
