@@ -6,11 +6,11 @@
 #include <csignal>
 #include <cstdio>
 #include <filesystem>
-#include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "hotrow/base/error.h"
 #include "hotrow/base/system.h"
+#include "hotrow/base/text_writer.h"
 
 namespace hotrow::cli {
 
@@ -60,19 +60,9 @@ void WriteJson(const CommonFlags& flags, const nlohmann::ordered_json& json) {
     if (std::fflush(stdout) != 0) Fail("--json -: cannot write to stdout");
     return;
   }
-  const std::string temporary = flags.json + ".tmp";
-  {
-    std::ofstream file(temporary);
-    file << text;
-    file.close();
-    if (!file) {
-      std::remove(temporary.c_str());
-      Fail("--json {}: cannot write it", flags.json);
-    }
-  }
-  std::error_code error;
-  std::filesystem::rename(temporary, flags.json, error);
-  if (error) Fail("--json {}: {}", flags.json, error.message());
+  TextWriter file(flags.json);
+  file.Print("{}", text);
+  file.Finish();
 }
 
 namespace {

@@ -12,6 +12,7 @@
 
 #include "cli/app.h"
 #include "hotrow/base/system.h"
+#include "hotrow/comm/mpi_session.h"
 #include "hotrow/dense/gemm.h"
 #include "hotrow/optim/simd_target.h"
 
@@ -79,9 +80,10 @@ int Run(const CommonFlags& flags) {
   std::string text = fmt::format(
       "cpu            {}\ncores          {}\nvector units   {}\nkernels        {} (embedding, element-wise), "
       "{} (GEMM)\nhuge pages     {}\n"
-      "memory         {:.1f} GiB, {:.1f} GiB free\nMPI            not in this build",
+      "memory         {:.1f} GiB, {:.1f} GiB free\nMPI            {}",
       CpuName(), cores, units.empty() ? "none known" : units, SimdTarget(), GemmCpuIsa(), huge_pages,
-      static_cast<double>(TotalMemory()) / kGiB, static_cast<double>(AvailableMemory()) / kGiB);
+      static_cast<double>(TotalMemory()) / kGiB, static_cast<double>(AvailableMemory()) / kGiB,
+      MpiAvailable() ? "in this build" : "not in this build");
   for (const std::string& line : advice) text += "\nslow: " + line;
   PrintResult(flags, text);
   WriteJson(flags, {{"command", "doctor"},
@@ -95,7 +97,7 @@ int Run(const CommonFlags& flags) {
                     {"huge_pages", huge_pages},
                     {"memory_bytes", TotalMemory()},
                     {"available_memory_bytes", AvailableMemory()},
-                    {"mpi", false},
+                    {"mpi", MpiAvailable()},
                     {"slow", advice}});
   return kDone;
 }

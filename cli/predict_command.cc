@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -14,6 +15,7 @@
 #include "cli/config_file.h"
 #include "cli/saved_model.h"
 #include "hotrow/base/error.h"
+#include "hotrow/base/text_writer.h"
 
 namespace hotrow::cli {
 namespace {
@@ -25,43 +27,29 @@ struct PredictFlags {
   bool logits = false;
 };
 
-// Lines to a file that appears under its name when complete, or to stdout.
-class LineWriter {
+// Probabilities to a file that is there whole or not at all, or to stdout.
+class Lines {
  public:
-  LineWriter(std::string flag, std::string path) : flag_(std::move(flag)), path_(std::move(path)) {
-    if (path_.empty()) return;
-    file_ = path_ == "-" ? stdout : std::fopen((path_ + ".tmp").c_str(), "w");
-    if (file_ == nullptr) Fail("{} {}: cannot write it", flag_, path_);
+  explicit Lines(const std::string& path) {
+    if (path != "-") file_.emplace(path);
   }
-  ~LineWriter() {
-    if (file_ == nullptr || file_ == stdout) return;
-    std::fclose(file_);
-    std::remove((path_ + ".tmp").c_str());
-  }
-  LineWriter(const LineWriter&) = delete;
-  LineWriter& operator=(const LineWriter&) = delete;
-
-  explicit operator bool() const { return file_ != nullptr; }
-  void Line(const std::string& text) {
-    if (std::fputs(text.c_str(), file_) < 0 || std::fputc('\n', file_) < 0) Failed();
+  void Print(double value) {
+    if (file_) {
+      file_->Print("{:.9g}\n", value);
+    } else if (std::printf("%.9g\n", value) < 0) {
+      Fail("--out -: cannot write to stdout");
+    }
   }
   void Finish() {
-    if (file_ == nullptr) return;
-    if (file_ == stdout) {
-      if (std::fflush(stdout) != 0) Failed();
-      return;
+    if (file_) {
+      file_->Finish();
+    } else if (std::fflush(stdout) != 0) {
+      Fail("--out -: cannot write to stdout");
     }
-    const bool closed = std::fclose(file_) == 0;
-    file_ = nullptr;
-    if (!closed || std::rename((path_ + ".tmp").c_str(), path_.c_str()) != 0) Failed();
   }
 
  private:
-  [[noreturn]] void Failed() { Fail("{} {}: writing failed; is the disk full?", flag_, path_); }
-
-  std::string flag_;
-  std::string path_;
-  std::FILE* file_ = nullptr;
+  std::optional<TextWriter> file_;
 };
 
 // What the model sees of one sample, as examples/torch/load_dlrm_dcn.py reads it.
@@ -92,8 +80,9 @@ int Run(PredictFlags& flags, CLI::App& app) {
   }
   ThreadPool pool(flags.saved.common.ThreadCount());
   const SavedModel saved = OpenSavedModel(flags.saved, false, pool);
-  LineWriter out("--out", flags.out);
-  LineWriter inputs("--dump-inputs", flags.dump_inputs);
+  Lines out(flags.out);
+  std::optional<TextWriter> inputs;
+  if (!flags.dump_inputs.empty()) inputs.emplace(flags.dump_inputs);
   Batch batch;
   std::vector<float> logits;
   std::int64_t samples = 0;
@@ -104,12 +93,12 @@ int Run(PredictFlags& flags, CLI::App& app) {
     samples += batch.size;
     for (std::int64_t s = 0; s < batch.size; ++s) {
       const auto logit = static_cast<double>(logits[static_cast<std::size_t>(s)]);
-      out.Line(fmt::format("{:.9g}", flags.logits ? logit : 1.0 / (1.0 + std::exp(-logit))));
-      if (inputs) inputs.Line(InputLine(batch, s));
+      out.Print(flags.logits ? logit : 1.0 / (1.0 + std::exp(-logit)));
+      if (inputs) inputs->Print("{}\n", InputLine(batch, s));
     }
   }
   out.Finish();
-  inputs.Finish();
+  if (inputs) inputs->Finish();
   WriteJson(flags.saved.common, {{"command", "predict"},
                                  {"version", HOTROW_VERSION},
                                  {"model", flags.saved.model},

@@ -6,9 +6,9 @@
 
 #include "hotrow/base/error.h"
 #include "hotrow/base/rng.h"
+#include "hotrow/base/text_writer.h"
 #include "hotrow/data/metrics.h"
 #include "hotrow/data/presets.h"
-#include "hotrow/data/text_writer.h"
 
 namespace hotrow {
 namespace {

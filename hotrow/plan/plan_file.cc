@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "hotrow/base/error.h"
+#include "hotrow/base/text_writer.h"
 
 namespace hotrow {
 namespace {
@@ -237,32 +238,9 @@ ShardingPlan ParsePlan(const std::string& text, const std::string& source) {
 }
 
 void SavePlan(const ShardingPlan& plan, const std::string& path) {
-  const std::string text = PlanToJson(plan);
-  std::error_code error;
-  // A device or a pipe would be replaced by the rename.
-  if (std::filesystem::exists(path, error) && !std::filesystem::is_regular_file(path, error)) {
-    Fail("{}: exists and is not a file", path);
-  }
-  const std::string temporary = fmt::format("{}.{}.partial", path, getpid());
-  const int fd = open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-  if (fd < 0) Fail("{}: cannot create: {}", path, std::strerror(errno));
-  std::size_t written = 0;
-  int failure = 0;
-  while (failure == 0 && written < text.size()) {
-    const ssize_t n = write(fd, text.data() + written, text.size() - written);
-    if (n >= 0) {
-      written += static_cast<std::size_t>(n);
-    } else if (errno != EINTR) {
-      failure = errno;
-    }
-  }
-  if (failure == 0 && fsync(fd) != 0) failure = errno;
-  if (close(fd) != 0 && failure == 0) failure = errno;
-  if (failure == 0 && rename(temporary.c_str(), path.c_str()) != 0) failure = errno;
-  if (failure != 0) {
-    unlink(temporary.c_str());
-    Fail("{}: cannot write: {}", path, std::strerror(failure));
-  }
+  TextWriter file(path);
+  file.Print("{}", PlanToJson(plan));
+  file.Finish();
 }
 
 ShardingPlan LoadPlan(const std::string& path) { return ParsePlan(ReadWhole(path), path); }

@@ -89,7 +89,7 @@ TEST(Data, MistakesExitWithTwoAndLeaveNothing) {
       {{"data", "generate", "--out", out, "--samples", "0"}, "--samples 0: at least 1 is needed"},
       {{"data", "generate", "--out", out, "--rows", "1,2"}, "2 features' rows; 26 are needed"},
       {{"data", "generate", "--out", out, "--test-out", out}, "is --out too"},
-      {{"data", "generate", "--out", directory.path()}, "Is a directory"},
+      {{"data", "generate", "--out", directory.path()}, "is a directory"},
       {{"data", "generate", "--out", "/no/such/dir/f"}, "/no/such/dir/f: cannot write"},
       {{"data", "info"}, "--data: missing"},
       {{"data", "info", "--data", out}, "No such file or directory"},

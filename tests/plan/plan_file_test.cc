@@ -186,10 +186,9 @@ TEST_F(PlanOnDisk, WhatCannotBeReadOrWrittenIsAnError) {
   EXPECT_THAT(ErrorOf([&] { LoadPlan(path_); }), HasSubstr("plan.json: cannot open: No such file"));
   EXPECT_THAT(ErrorOf([&] { LoadPlan(directory_.string()); }), HasSubstr("is a directory"));
   EXPECT_THAT(ErrorOf([&] { LoadPlan("/dev/zero"); }), HasSubstr("more than"));
-  EXPECT_THAT(ErrorOf([&] { SavePlan(Example(), directory_.string()); }),
-              HasSubstr("exists and is not a file"));
+  EXPECT_THAT(ErrorOf([&] { SavePlan(Example(), directory_.string()); }), HasSubstr("is a directory"));
   EXPECT_THAT(ErrorOf([&] { SavePlan(Example(), (directory_ / "no" / "p.json").string()); }),
-              HasSubstr("cannot create: No such file"));
+              HasSubstr("cannot write: No such file"));
   ShardingPlan plan = Example();
   plan.tables[0].table = "\xff";
   EXPECT_THAT(ErrorOf([&] { SavePlan(plan, path_); }), HasSubstr("not UTF-8"));

@@ -1,6 +1,7 @@
-#include "hotrow/data/text_writer.h"
+#include "hotrow/base/text_writer.h"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -11,16 +12,20 @@
 
 namespace hotrow {
 
-TextWriter::TextWriter(std::string path)
-    : path_(std::move(path)), temporary_(fmt::format("{}.{}.tmp", path_, getpid())) {
-  fd_ = open(temporary_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+TextWriter::TextWriter(std::string path) : path_(std::move(path)) {
+  struct stat target {};
+  const bool exists = stat(path_.c_str(), &target) == 0;
+  if (exists && S_ISDIR(target.st_mode)) Fail("{}: is a directory", path_);
+  const bool in_place = exists && !S_ISREG(target.st_mode);
+  if (!in_place) temporary_ = fmt::format("{}.{}.tmp", path_, getpid());
+  fd_ = open(in_place ? path_.c_str() : temporary_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
   if (fd_ < 0) FailWrite();
 }
 
 TextWriter::~TextWriter() {
   if (fd_ < 0) return;
   close(fd_);
-  unlink(temporary_.c_str());
+  if (!temporary_.empty()) unlink(temporary_.c_str());
 }
 
 void TextWriter::Flush() {
@@ -36,8 +41,8 @@ void TextWriter::Flush() {
 
 void TextWriter::Finish() {
   Flush();
-  if (fsync(fd_) != 0) FailWrite();
-  if (std::rename(temporary_.c_str(), path_.c_str()) != 0) FailWrite();
+  if (!temporary_.empty() && fsync(fd_) != 0) FailWrite();
+  if (!temporary_.empty() && std::rename(temporary_.c_str(), path_.c_str()) != 0) FailWrite();
   close(fd_);
   fd_ = -1;
 }

@@ -10,10 +10,11 @@
 
 namespace hotrow {
 
-/// Writes beside the final name and renames in Finish, after fsync; without Finish nothing remains. Buffered.
+/// Writes beside the final name and renames in Finish, after fsync; without Finish nothing remains. What
+/// exists and is no file, a device or a pipe, is written to as it is: a rename would replace it. Buffered.
 class TextWriter {
  public:
-  /// Throws Error when the file cannot be made.
+  /// Throws Error when the file cannot be made, or is a directory.
   explicit TextWriter(std::string path);
   ~TextWriter();
   TextWriter(const TextWriter&) = delete;
@@ -33,7 +34,7 @@ class TextWriter {
   [[noreturn]] void FailWrite() const;
 
   std::string path_;
-  std::string temporary_;
+  std::string temporary_;  // empty: written in place
   std::string buffer_;
   int fd_ = -1;
 };
