@@ -174,6 +174,7 @@ void OutputBackward(const float* h, const float* w, const float* dlogits, std::i
 
 void CopyRows(const float* from, std::int64_t from_stride, std::int64_t rows, std::int64_t columns, float* to,
               std::int64_t to_stride) {
+  if (columns == 0) return;  // then `from` may be null, which memcpy does not take
   for (std::int64_t row = 0; row < rows; ++row) {
     std::memcpy(to + row * to_stride, from + row * from_stride,
                 static_cast<std::size_t>(columns) * sizeof(float));
