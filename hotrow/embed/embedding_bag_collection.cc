@@ -1,7 +1,6 @@
 #include "hotrow/embed/embedding_bag_collection.h"
 
 #include <algorithm>
-#include <map>
 #include <utility>
 
 #include "hotrow/base/error.h"
@@ -19,56 +18,11 @@ constexpr double kGiB = 1024.0 * 1024.0 * 1024.0;
 
 double GiB(std::int64_t bytes) { return static_cast<double>(bytes) / kGiB; }
 
-// Table of each feature. Throws Error unless every feature has exactly one.
-std::vector<std::size_t> AssignTables(const std::vector<EmbeddingTableConfig>& tables,
-                                      const std::vector<std::string>& feature_names) {
-  std::map<std::string, std::size_t> table_of;
-  for (std::size_t t = 0; t < tables.size(); ++t) {
-    for (const std::string& feature : tables[t].feature_names) {
-      const auto [place, is_new] = table_of.emplace(feature, t);
-      if (!is_new) {
-        Fail("feature '{}' is looked up in two tables, '{}' and '{}'; it must have one", feature,
-             tables[place->second].name, tables[t].name);
-      }
-      if (std::find(feature_names.begin(), feature_names.end(), feature) == feature_names.end()) {
-        Fail("table '{}': feature '{}' is not among the batch's features", tables[t].name, feature);
-      }
-    }
-  }
-  std::vector<std::size_t> out;
-  for (const std::string& feature : feature_names) {
-    const auto found = table_of.find(feature);
-    if (found == table_of.end()) Fail("feature '{}' has no embedding table", feature);
-    out.push_back(found->second);
-  }
-  return out;
-}
-
-void CheckMemory(const std::vector<EmbeddingTableConfig>& tables, const EmbeddingOptions& options) {
-  if (options.storage == StorageKind::kLazy) {
-    if (options.kernel == BackwardKernel::kUnfused) {
-      Fail("the unfused kernel updates every row and needs eager tables, not lazy ones");
-    }
-    return;
-  }
-  const std::int64_t rows = EagerBytes(tables, options.optimizer.kind);
-  std::int64_t gradients = 0;
-  if (options.kernel == BackwardKernel::kUnfused) {
-    for (const EmbeddingTableConfig& table : tables) {
-      gradients =
-          CheckedAdd(gradients, UnfusedBackward::GradientBytes(table.num_embeddings, table.embedding_dim));
-    }
-  }
-  const std::int64_t needed = CheckedAdd(rows, gradients);
-  const std::int64_t available = AvailableMemory();
-  if (needed <= available) return;
-  Fail(
-      "embedding tables need {:.2f} GiB ({:.2f} GiB weights and optimizer state, {:.2f} GiB dense gradients "
-      "of the "
-      "unfused kernel); {:.2f} GiB are available (lazy tables with the fused kernel keep only the rows that "
-      "were "
-      "trained)",
-      GiB(needed), GiB(rows), GiB(gradients), GiB(available));
+std::int64_t GradientBytes(const std::vector<EmbeddingTableConfig>& tables) {
+  std::int64_t bytes = 0;
+  for (const EmbeddingTableConfig& table : tables)
+    bytes = CheckedAdd(bytes, UnfusedBackward::GradientBytes(table.num_embeddings, table.embedding_dim));
+  return bytes;
 }
 
 }  // namespace
@@ -77,6 +31,24 @@ BackwardKernel ParseBackwardKernel(const std::string& text) {
   if (text == "fused") return BackwardKernel::kFused;
   if (text == "unfused") return BackwardKernel::kUnfused;
   Fail("unknown kernel '{}', must be one of: fused, unfused", text);
+}
+
+void CheckTableMemory(const EmbeddingOptions& options, std::int64_t row_bytes, std::int64_t gradient_bytes) {
+  if (options.storage == StorageKind::kLazy) {
+    if (options.kernel == BackwardKernel::kUnfused) {
+      Fail("the unfused kernel updates every row and needs eager tables, not lazy ones");
+    }
+    return;
+  }
+  if (options.kernel == BackwardKernel::kFused) gradient_bytes = 0;
+  const std::int64_t needed = CheckedAdd(row_bytes, gradient_bytes);
+  const std::int64_t available = AvailableMemory();
+  if (needed <= available) return;
+  Fail(
+      "embedding tables need {:.2f} GiB ({:.2f} GiB weights and optimizer state, {:.2f} GiB dense gradients "
+      "of the unfused kernel); {:.2f} GiB are available (lazy tables with the fused kernel keep only the "
+      "rows that were trained)",
+      GiB(needed), GiB(row_bytes), GiB(gradient_bytes), GiB(available));
 }
 
 struct EmbeddingBagCollection::Impl {
@@ -105,8 +77,8 @@ EmbeddingBagCollection::EmbeddingBagCollection(std::vector<EmbeddingTableConfig>
     : impl_(std::make_unique<Impl>()) {
   Validate(tables);
   Validate(options.optimizer);
-  impl_->table_of_feature = AssignTables(tables, feature_names);
-  CheckMemory(tables, options);
+  impl_->table_of_feature = TablesOfFeatures(tables, feature_names);
+  CheckTableMemory(options, EagerBytes(tables, options.optimizer.kind), GradientBytes(tables));
   impl_->optimizer = options.optimizer;
   impl_->kernel = options.kernel;
   for (std::size_t t = 0; t < tables.size(); ++t) {

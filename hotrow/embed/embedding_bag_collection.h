@@ -26,6 +26,10 @@ struct EmbeddingOptions {
   std::uint64_t seed = 0;
 };
 
+/// Throws Error when eager tables of `row_bytes` (weights and state) and, with the unfused kernel, their
+/// dense gradients of `gradient_bytes` do not fit in memory, and for the unfused kernel on lazy tables.
+void CheckTableMemory(const EmbeddingOptions& options, std::int64_t row_bytes, std::int64_t gradient_bytes);
+
 class EmbeddingBagCollection {
  public:
   /// Keys of every batch, in order: feature_names. Each is served by exactly one table. Throws Error for a

@@ -1,6 +1,8 @@
 #include "hotrow/embed/table_config.h"
 
+#include <algorithm>
 #include <cmath>
+#include <map>
 #include <set>
 
 #include "hotrow/base/error.h"
@@ -34,6 +36,30 @@ void Validate(const std::vector<EmbeddingTableConfig>& tables) {
     }
     CheckedMul(CheckedMul(table.num_embeddings, table.embedding_dim), 3 * sizeof(float));
   }
+}
+
+std::vector<std::size_t> TablesOfFeatures(const std::vector<EmbeddingTableConfig>& tables,
+                                          const std::vector<std::string>& feature_names) {
+  std::map<std::string, std::size_t> table_of;
+  for (std::size_t t = 0; t < tables.size(); ++t) {
+    for (const std::string& feature : tables[t].feature_names) {
+      const auto [place, is_new] = table_of.emplace(feature, t);
+      if (!is_new) {
+        Fail("feature '{}' is looked up in two tables, '{}' and '{}'; it must have one", feature,
+             tables[place->second].name, tables[t].name);
+      }
+      if (std::find(feature_names.begin(), feature_names.end(), feature) == feature_names.end()) {
+        Fail("table '{}': feature '{}' is not among the batch's features", tables[t].name, feature);
+      }
+    }
+  }
+  std::vector<std::size_t> out;
+  for (const std::string& feature : feature_names) {
+    const auto found = table_of.find(feature);
+    if (found == table_of.end()) Fail("feature '{}' has no embedding table", feature);
+    out.push_back(found->second);
+  }
+  return out;
 }
 
 }  // namespace hotrow

@@ -1,6 +1,7 @@
 #pragma once
 // An embedding table as plain data: TorchRec's EmbeddingBagConfig.
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -26,5 +27,9 @@ PoolingType ParsePoolingType(const std::string& text);
 
 /// Throws Error naming table and field unless names are unique and non-empty and sizes are positive.
 void Validate(const std::vector<EmbeddingTableConfig>& tables);
+
+/// Table of each feature, in the order of `feature_names`. Throws Error unless every one has exactly one.
+std::vector<std::size_t> TablesOfFeatures(const std::vector<EmbeddingTableConfig>& tables,
+                                          const std::vector<std::string>& feature_names);
 
 }  // namespace hotrow

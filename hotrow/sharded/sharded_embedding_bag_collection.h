@@ -24,7 +24,6 @@
 #include "hotrow/embed/pooled_view.h"
 #include "hotrow/embed/table_config.h"
 #include "hotrow/plan/sharding_plan.h"
-#include "hotrow/plan/table_shape.h"
 #include "hotrow/sparse/keyed_jagged_tensor.h"
 #include "hotrow/trace/phase.h"
 #include "hotrow/trace/phase_bytes.h"
@@ -32,18 +31,13 @@
 
 namespace hotrow {
 
-/// What a plan needs to know of these tables. `ids_per_sample` of each feature, in the order of
-/// `feature_names`; empty: one id each. Throws Error unless every feature has exactly one table.
-std::vector<TableShape> TableShapes(const std::vector<EmbeddingTableConfig>& tables,
-                                    const std::vector<std::string>& feature_names, OptimizerKind optimizer,
-                                    std::span<const double> ids_per_sample = {});
-
 class ShardedEmbeddingBagCollection {
  public:
   static constexpr int kSlots = 2;
 
-  /// This rank's shards. Keys of every batch, in order: feature_names. `comm` and `pool` must outlive it.
-  /// Throws Error where EmbeddingBagCollection does, and when the plan does not fit the tables or the world.
+  /// Collective: makes this rank's shards. Keys of every batch, in order: feature_names. `comm` and `pool`
+  /// must outlive it. Throws Error where EmbeddingBagCollection does (thread ranks' tables must fit in memory
+  /// together), and when the plan does not fit the tables or the world.
   ShardedEmbeddingBagCollection(std::vector<EmbeddingTableConfig> tables,
                                 std::vector<std::string> feature_names, ShardingPlan plan,
                                 const EmbeddingOptions& options, const DistOptions& dist, Communicator& comm,

@@ -1,0 +1,60 @@
+#include "hotrow/dist/pooled_permute.h"
+
+#include <algorithm>
+
+#include "hotrow/base/size.h"
+
+namespace hotrow {
+namespace {
+
+constexpr std::int64_t kRowsATask = 64;
+
+// Calls body(row) for every row, on all threads.
+template <typename Body>
+void ForEachRow(std::int64_t rows, ThreadPool& pool, Body&& body) {
+  pool.Run(CeilDiv(rows, kRowsATask), [&](std::int64_t task, int) {
+    const std::int64_t end = std::min(rows, (task + 1) * kRowsATask);
+    for (std::int64_t row = task * kRowsATask; row < end; ++row) body(row);
+  });
+}
+
+}  // namespace
+
+std::int64_t PooledPermute::Run(const std::vector<ColumnMove>& moves, std::int64_t rows, const float* in,
+                                std::int64_t in_stride, float* out, std::int64_t out_stride,
+                                ThreadPool& pool) {
+  // Where each move stands in the packed rows of the result.
+  std::vector<std::size_t> by_target(moves.size());
+  for (std::size_t i = 0; i < moves.size(); ++i) by_target[i] = i;
+  std::sort(by_target.begin(), by_target.end(),
+            [&](std::size_t a, std::size_t b) { return moves[a].to < moves[b].to; });
+  std::vector<std::int64_t> place(moves.size());
+  std::int64_t width = 0;
+  for (const std::size_t i : by_target) {
+    place[i] = width;
+    width += moves[i].columns;
+  }
+  before_.EnsureSize(rows * width);
+  after_.EnsureSize(rows * width);
+
+  ForEachRow(rows, pool, [&](std::int64_t row) {
+    float* to = before_.data() + row * width;
+    for (const ColumnMove& move : moves) to = std::copy_n(in + row * in_stride + move.from, move.columns, to);
+  });
+  ForEachRow(rows, pool, [&](std::int64_t row) {
+    const float* from = before_.data() + row * width;
+    for (std::size_t i = 0; i < moves.size(); ++i) {
+      std::copy_n(from, moves[i].columns, after_.data() + row * width + place[i]);
+      from += moves[i].columns;
+    }
+  });
+  ForEachRow(rows, pool, [&](std::int64_t row) {
+    for (std::size_t i = 0; i < moves.size(); ++i) {
+      std::copy_n(after_.data() + row * width + place[i], moves[i].columns,
+                  out + row * out_stride + moves[i].to);
+    }
+  });
+  return 6 * rows * width * static_cast<std::int64_t>(sizeof(float));
+}
+
+}  // namespace hotrow

@@ -1,0 +1,388 @@
+#include "hotrow/sharded/sharded_embedding_bag_collection.h"
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <utility>
+
+#include "hotrow/base/error.h"
+#include "hotrow/dist/input_dist.h"
+#include "hotrow/dist/output_dist.h"
+#include "hotrow/embed/fused_backward.h"
+#include "hotrow/embed/pooled_lookup.h"
+#include "hotrow/embed/table_hash.h"
+#include "hotrow/embed/unfused_backward.h"
+#include "hotrow/plan/check_plan.h"
+#include "hotrow/sharded/column_peers.h"
+#include "hotrow/sharded/held_shard.h"
+#include "hotrow/sharded/make_shards.h"
+#include "hotrow/sharded/mean_scales.h"
+#include "hotrow/sharded/replicas.h"
+#include "hotrow/sharded/shard_rows.h"
+#include "hotrow/sharded/table_shapes.h"
+
+namespace hotrow {
+namespace {
+
+static_assert(ShardedEmbeddingBagCollection::kSlots == InputDist::kSlots);
+
+std::size_t Index(std::int64_t i) { return static_cast<std::size_t>(i); }
+
+}  // namespace
+
+struct ShardedEmbeddingBagCollection::Impl {
+  struct Slot {
+    const KeyedJaggedTensor* batch = nullptr;
+    std::vector<Buffer<float>> scales;         // of features that need them, by feature
+    std::vector<const float*> scale_pointers;  // null where a feature needs none
+  };
+
+  Impl(std::vector<EmbeddingTableConfig> table_configs, const std::vector<std::string>& feature_names,
+       ShardingPlan sharding_plan, const EmbeddingOptions& embedding_options, const DistOptions& dist,
+       Communicator& communicator, ThreadPool& thread_pool);
+
+  bool alone() const { return comm.size() == 1; }
+  FeatureBags Bags(int slot, std::int64_t feature, int source) const;
+  void AddLookups(int slot, PooledView<float> out);
+  BagGradients ShardGradients(const HeldShard& shard, int slot) const;
+  BagGradients ReplicaGradients(const HeldShard& shard, int slot, PooledView<const float> gradient) const;
+  void UpdateShards(int slot, std::int64_t units, std::int64_t step);
+  void UpdateColumnPeers(int slot, std::int64_t units, std::int64_t step);
+  void UpdateReplicas(int slot, PooledView<const float> gradient, std::int64_t units, std::int64_t step);
+  void CountBytes(Phase phase, std::int64_t count) {
+    bytes.Add(phase, count);
+    if (tracer != nullptr) tracer->AddBytes(ToTraceName(phase), count);
+  }
+
+  Communicator& comm;
+  ThreadPool& pool;
+  std::vector<EmbeddingTableConfig> tables;
+  std::vector<std::size_t> table_of_feature;
+  std::vector<TableShape> model;
+  ShardingPlan plan;
+  EmbeddingOptions options;
+  std::vector<HeldShard> shards;               // by (table, first_column)
+  std::vector<std::int64_t> place_of_feature;  // among those the input dist receives; -1
+  std::vector<bool> feature_needs_scale;
+  std::vector<bool> table_has_peers;  // row-wise Adagrad with columns on several shards
+
+  std::optional<InputDist> input;  // none for one rank
+  OutputDist output;
+  std::array<Slot, kSlots> slots;
+  std::vector<std::int64_t> own_samples;  // of the one rank
+
+  PooledLookup lookup;
+  FusedBackward fused;
+  UnfusedBackward unfused;
+  ColumnPeers peers;
+  Replicas replicas;
+  std::vector<FeatureLookup> lookups;
+  std::vector<BagGradients> gradients;
+
+  PhaseTimes phases;
+  PhaseBytes bytes;
+  Tracer* tracer = nullptr;
+};
+
+ShardedEmbeddingBagCollection::Impl::Impl(std::vector<EmbeddingTableConfig> table_configs,
+                                          const std::vector<std::string>& feature_names,
+                                          ShardingPlan sharding_plan,
+                                          const EmbeddingOptions& embedding_options, const DistOptions& dist,
+                                          Communicator& communicator, ThreadPool& thread_pool)
+    : comm(communicator),
+      pool(thread_pool),
+      tables(std::move(table_configs)),
+      table_of_feature(TablesOfFeatures(tables, feature_names)),
+      model(TableShapes(tables, feature_names, embedding_options.optimizer.kind)),
+      plan(PlanForModel(std::move(sharding_plan), model, comm.size())),
+      options(embedding_options),
+      shards(MakeShards(plan, tables, model, options, comm, pool)),
+      output(PiecesOfRanks(plan, tables, model), dist.output_permute, comm, pool),
+      peers(comm, pool),
+      replicas(comm, pool) {
+  feature_needs_scale.resize(feature_names.size());
+  place_of_feature.assign(feature_names.size(), -1);
+  for (std::size_t t = 0; t < tables.size(); ++t) {
+    const std::vector<PlanShard>& all = plan.tables[t].shards;
+    table_has_peers.push_back(options.optimizer.kind == OptimizerKind::kRowWiseAdagrad &&
+                              std::any_of(all.begin(), all.end(), [&](const PlanShard& shard) {
+                                return shard.columns < plan.tables[t].dim;
+                              }));
+    for (const std::int64_t f : model[t].features) {
+      feature_needs_scale[Index(f)] =
+          RowsAreSplit(plan.tables[t], plan.world) && tables[t].pooling == PoolingType::kMean;
+    }
+  }
+  for (Slot& slot : slots) {
+    slot.scales.resize(feature_names.size());
+    slot.scale_pointers.resize(feature_names.size());
+  }
+  if (alone()) return;
+  input.emplace(plan, model, static_cast<std::int64_t>(feature_names.size()), dist, comm, pool);
+  for (std::size_t k = 0; k < input->features().size(); ++k)
+    place_of_feature[Index(input->features()[k])] = static_cast<std::int64_t>(k);
+}
+
+FeatureBags ShardedEmbeddingBagCollection::Impl::Bags(int slot, std::int64_t feature, int source) const {
+  if (alone()) return slots[static_cast<std::size_t>(slot)].batch->feature(feature);
+  return input->bags(slot, place_of_feature[Index(feature)], source);
+}
+
+void ShardedEmbeddingBagCollection::Impl::AddLookups(int slot, PooledView<float> out) {
+  const KeyedJaggedTensor& batch = *slots[static_cast<std::size_t>(slot)].batch;
+  lookups.clear();
+  for (const HeldShard& shard : shards) {
+    for (std::size_t i = 0; i < shard.features.size(); ++i) {
+      const std::int64_t f = shard.features[i];
+      if (shard.replica) {
+        lookups.push_back(
+            {shard.rows.get(), batch.feature(f), out.data + out.columns[Index(f)], out.row_stride});
+        continue;
+      }
+      for (int r = 0; r < comm.size(); ++r) {
+        const PooledRows<float> place = output.Place(shard.first_piece + i, r);
+        lookups.push_back({shard.rows.get(), Bags(slot, f, r), place.data, place.stride});
+      }
+    }
+  }
+}
+
+BagGradients ShardedEmbeddingBagCollection::Impl::ShardGradients(const HeldShard& shard, int slot) const {
+  BagGradients input_gradients{shard.rows.get(), {}, comm.size()};
+  for (int r = 0; r < comm.size(); ++r) {
+    for (std::size_t i = 0; i < shard.features.size(); ++i) {
+      const PooledRows<const float> rows = output.Gradient(shard.first_piece + i, r);
+      input_gradients.features.push_back({Bags(slot, shard.features[i], r), rows.data, rows.stride});
+    }
+  }
+  return input_gradients;
+}
+
+BagGradients ShardedEmbeddingBagCollection::Impl::ReplicaGradients(const HeldShard& shard, int slot,
+                                                                   PooledView<const float> gradient) const {
+  const KeyedJaggedTensor& batch = *slots[static_cast<std::size_t>(slot)].batch;
+  BagGradients own{shard.rows.get(), {}};
+  for (const std::int64_t f : shard.features)
+    own.features.push_back(
+        {batch.feature(f), gradient.data + gradient.columns[Index(f)], gradient.row_stride});
+  return own;
+}
+
+void ShardedEmbeddingBagCollection::Impl::UpdateShards(int slot, std::int64_t units, std::int64_t step) {
+  gradients.clear();
+  for (const HeldShard& shard : shards) {
+    if (shard.replica || table_has_peers[Index(shard.table)]) continue;
+    gradients.push_back(ShardGradients(shard, slot));
+  }
+  if (options.kernel == BackwardKernel::kFused) {
+    fused.Run(gradients, options.optimizer, step, units, pool);
+  } else {
+    unfused.Run(gradients, options.optimizer, step, units, pool);
+  }
+}
+
+void ShardedEmbeddingBagCollection::Impl::UpdateColumnPeers(int slot, std::int64_t units, std::int64_t step) {
+  for (std::size_t t = 0; t < tables.size(); ++t) {
+    if (!table_has_peers[t]) continue;
+    std::vector<BagGradients> of_table;
+    for (const HeldShard& shard : shards) {
+      if (Index(shard.table) == t) of_table.push_back(ShardGradients(shard, slot));
+    }
+    peers.Update(plan.tables[t], of_table, options.optimizer, options.kernel, units, step);
+  }
+}
+
+void ShardedEmbeddingBagCollection::Impl::UpdateReplicas(int slot, PooledView<const float> gradient,
+                                                         std::int64_t units, std::int64_t step) {
+  std::vector<BagGradients> own;
+  for (const HeldShard& shard : shards) {
+    if (shard.replica) own.push_back(ReplicaGradients(shard, slot, gradient));
+  }
+  if (!own.empty()) replicas.Update(own, options.optimizer, options.kernel, units, step);
+}
+
+ShardedEmbeddingBagCollection::ShardedEmbeddingBagCollection(
+    std::vector<EmbeddingTableConfig> tables, std::vector<std::string> feature_names, ShardingPlan plan,
+    const EmbeddingOptions& options, const DistOptions& dist, Communicator& comm, ThreadPool& pool) {
+  Validate(tables);
+  Validate(options.optimizer);
+  impl_ =
+      std::make_unique<Impl>(std::move(tables), feature_names, std::move(plan), options, dist, comm, pool);
+}
+
+ShardedEmbeddingBagCollection::~ShardedEmbeddingBagCollection() = default;
+
+void ShardedEmbeddingBagCollection::StartInputDist(const KeyedJaggedTensor& batch, int slot,
+                                                   std::span<const std::int64_t> samples) {
+  Impl& impl = *impl_;
+  const TracedPhase phase(impl.phases, impl.tracer, Phase::kInputDist);
+  HOTROW_CHECK(static_cast<std::size_t>(batch.num_features()) == impl.table_of_feature.size());
+  Impl::Slot& own = impl.slots[static_cast<std::size_t>(slot)];
+  own.batch = &batch;
+  for (std::size_t f = 0; f < impl.feature_needs_scale.size(); ++f) {
+    if (!impl.feature_needs_scale[f]) continue;
+    own.scales[f].EnsureSize(batch.batch_size());
+    MeanScales(batch.feature(static_cast<std::int64_t>(f)), own.scales[f].data(), impl.pool);
+    own.scale_pointers[f] = own.scales[f].data();
+  }
+  if (impl.alone()) return;
+  const std::int64_t before = impl.input->sent_bytes();
+  impl.input->Start(batch, slot, samples);
+  impl.CountBytes(Phase::kInputDist, impl.input->sent_bytes() - before);
+}
+
+void ShardedEmbeddingBagCollection::ContinueInputDist(int slot) {
+  Impl& impl = *impl_;
+  if (impl.alone()) return;
+  const TracedPhase phase(impl.phases, impl.tracer, Phase::kInputDist);
+  const std::int64_t before = impl.input->sent_bytes();
+  impl.input->Continue(slot);
+  impl.CountBytes(Phase::kInputDist, impl.input->sent_bytes() - before);
+}
+
+void ShardedEmbeddingBagCollection::FinishInputDist(int slot) {
+  Impl& impl = *impl_;
+  if (impl.alone()) return;
+  {
+    const TracedPhase phase(impl.phases, impl.tracer, Phase::kInputDist);
+    const std::int64_t before = impl.input->sent_bytes();
+    impl.input->Finish(slot);
+    impl.CountBytes(Phase::kInputDist, impl.input->sent_bytes() - before);
+  }
+  const TracedPhase phase(impl.phases, impl.tracer, Phase::kRecat);
+  impl.CountBytes(Phase::kRecat, impl.input->Recat(slot));
+}
+
+namespace {
+
+// On the way out of a step that failed, ends what the output dist has open.
+class StepGuard {
+ public:
+  explicit StepGuard(OutputDist& output) : output_(output) {}
+  ~StepGuard() { output_.GiveUp(); }
+  StepGuard(const StepGuard&) = delete;
+  StepGuard& operator=(const StepGuard&) = delete;
+
+ private:
+  OutputDist& output_;
+};
+
+}  // namespace
+
+void ShardedEmbeddingBagCollection::Forward(int slot, PooledView<float> out) {
+  Impl& impl = *impl_;
+  const StepGuard guard(impl.output);
+  const Impl::Slot& own = impl.slots[static_cast<std::size_t>(slot)];
+  const std::int64_t before = impl.output.forward_bytes();
+  {
+    const TracedPhase phase(impl.phases, impl.tracer, Phase::kOutputDist);
+    if (impl.alone()) impl.own_samples.assign(1, own.batch->batch_size());
+    impl.output.BeginForward(out, impl.alone() ? impl.own_samples : impl.input->samples(slot));
+  }
+  {
+    const TracedPhase phase(impl.phases, impl.tracer, Phase::kLookup);
+    impl.AddLookups(slot, out);
+    impl.lookup.Run(impl.lookups, impl.pool);
+  }
+  const TracedPhase phase(impl.phases, impl.tracer, Phase::kOutputDist);
+  impl.output.EndForward(own.scale_pointers);
+  impl.CountBytes(Phase::kOutputDist, impl.output.forward_bytes() - before);
+}
+
+void ShardedEmbeddingBagCollection::Backward(int slot, PooledView<const float> gradient,
+                                             std::int64_t reduction_units, std::int64_t step) {
+  Impl& impl = *impl_;
+  const StepGuard guard(impl.output);
+  const Impl::Slot& own = impl.slots[static_cast<std::size_t>(slot)];
+  {
+    const TracedPhase phase(impl.phases, impl.tracer, Phase::kGradDist);
+    const std::int64_t before = impl.output.backward_bytes();
+    if (impl.alone()) impl.own_samples.assign(1, own.batch->batch_size());
+    impl.output.BeginBackward(gradient, impl.alone() ? impl.own_samples : impl.input->samples(slot),
+                              own.scale_pointers);
+    impl.CountBytes(Phase::kGradDist, impl.output.backward_bytes() - before);
+  }
+  {
+    const TracedPhase phase(impl.phases, impl.tracer, Phase::kSparseBackward);
+    const std::int64_t before = impl.replicas.sent_bytes() + impl.peers.sent_bytes();
+    impl.UpdateShards(slot, reduction_units, step);
+    impl.UpdateColumnPeers(slot, reduction_units, step);
+    impl.UpdateReplicas(slot, gradient, reduction_units, step);
+    impl.CountBytes(Phase::kSparseBackward, impl.replicas.sent_bytes() + impl.peers.sent_bytes() - before);
+  }
+  const TracedPhase phase(impl.phases, impl.tracer, Phase::kGradDist);
+  impl.output.EndBackward();
+}
+
+const ShardingPlan& ShardedEmbeddingBagCollection::plan() const { return impl_->plan; }
+std::int64_t ShardedEmbeddingBagCollection::num_tables() const {
+  return static_cast<std::int64_t>(impl_->tables.size());
+}
+const EmbeddingTableConfig& ShardedEmbeddingBagCollection::table_config(std::int64_t t) const {
+  return impl_->tables[Index(t)];
+}
+std::int64_t ShardedEmbeddingBagCollection::TableOfFeature(std::int64_t f) const {
+  return static_cast<std::int64_t>(impl_->table_of_feature[Index(f)]);
+}
+
+void ShardedEmbeddingBagCollection::set_learning_rate(float learning_rate) {
+  impl_->options.optimizer.learning_rate = learning_rate;
+}
+
+std::uint64_t ShardedEmbeddingBagCollection::WeightsHash() const {
+  std::uint64_t sum = 0;
+  for (const HeldShard& shard : impl_->shards) {
+    if (!shard.replica || impl_->comm.rank() == 0) sum += HashWeights(*shard.rows, impl_->pool);
+  }
+  return sum;
+}
+
+std::uint64_t ShardedEmbeddingBagCollection::StateHash() const {
+  std::uint64_t sum = 0;
+  for (const HeldShard& shard : impl_->shards) {
+    if (!shard.replica || impl_->comm.rank() == 0) sum += HashState(*shard.rows, impl_->pool);
+  }
+  return sum;
+}
+
+std::uint64_t ShardedEmbeddingBagCollection::ReplicaHash() const {
+  std::uint64_t sum = 0;
+  for (const HeldShard& shard : impl_->shards) {
+    if (shard.replica) sum += HashWeights(*shard.rows, impl_->pool) + 3 * HashState(*shard.rows, impl_->pool);
+  }
+  return sum;
+}
+
+void ShardedEmbeddingBagCollection::ReadRows(std::int64_t t, std::int64_t first_row, std::int64_t count,
+                                             float* out) const {
+  GatherRows(impl_->plan.tables[Index(t)], t, impl_->shards, first_row, count, out, impl_->comm);
+}
+
+void ShardedEmbeddingBagCollection::WriteRows(std::int64_t t, std::int64_t first_row, std::int64_t count,
+                                              const float* in) {
+  SetRows(t, impl_->shards, first_row, count, impl_->plan.tables[Index(t)].dim, in);
+}
+
+std::int64_t ShardedEmbeddingBagCollection::LogicalBytes() const {
+  std::int64_t bytes = 0;
+  for (const HeldShard& shard : impl_->shards) {
+    if (!shard.replica || impl_->comm.rank() == 0) bytes += shard.rows->LogicalBytes();
+  }
+  return bytes;
+}
+
+std::int64_t ShardedEmbeddingBagCollection::ResidentBytes() const {
+  std::int64_t bytes = 0;
+  for (const HeldShard& shard : impl_->shards) bytes += shard.rows->ResidentBytes();
+  return bytes;
+}
+
+PhaseTimes& ShardedEmbeddingBagCollection::phases() { return impl_->phases; }
+PhaseBytes& ShardedEmbeddingBagCollection::bytes() { return impl_->bytes; }
+void ShardedEmbeddingBagCollection::set_tracer(Tracer* tracer) { impl_->tracer = tracer; }
+std::int64_t ShardedEmbeddingBagCollection::recat_plans_made() const {
+  return impl_->alone() ? 0 : impl_->input->recat_plans_made();
+}
+int ShardedEmbeddingBagCollection::id_bytes() const { return impl_->alone() ? 8 : impl_->input->id_bytes(); }
+
+}  // namespace hotrow

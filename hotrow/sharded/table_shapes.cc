@@ -1,0 +1,36 @@
+#include "hotrow/sharded/table_shapes.h"
+
+#include <algorithm>
+
+#include "hotrow/base/error.h"
+
+namespace hotrow {
+
+std::vector<TableShape> TableShapes(const std::vector<EmbeddingTableConfig>& tables,
+                                    const std::vector<std::string>& feature_names, OptimizerKind optimizer,
+                                    std::span<const double> ids_per_sample) {
+  HOTROW_CHECK(ids_per_sample.empty() || ids_per_sample.size() == feature_names.size());
+  TablesOfFeatures(tables, feature_names);
+  std::vector<TableShape> shapes;
+  for (const EmbeddingTableConfig& table : tables) {
+    TableShape shape;
+    shape.name = table.name;
+    shape.rows = table.num_embeddings;
+    shape.dim = table.embedding_dim;
+    if (optimizer == OptimizerKind::kRowWiseAdagrad) {
+      shape.state_per_row = 1;
+    } else {
+      shape.state_per_element = StateWidth(optimizer, 1);
+    }
+    for (const std::string& feature : table.feature_names) {
+      const auto place =
+          std::find(feature_names.begin(), feature_names.end(), feature) - feature_names.begin();
+      shape.features.push_back(place);
+      shape.ids_per_sample += ids_per_sample.empty() ? 1.0 : ids_per_sample[static_cast<std::size_t>(place)];
+    }
+    shapes.push_back(std::move(shape));
+  }
+  return shapes;
+}
+
+}  // namespace hotrow
