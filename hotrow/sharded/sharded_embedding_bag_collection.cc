@@ -44,7 +44,7 @@ struct ShardedEmbeddingBagCollection::Impl {
   bool alone() const { return comm.size() == 1; }
   FeatureBags Bags(int slot, std::int64_t feature, int source) const;
   void AddLookups(int slot, PooledView<float> out);
-  BagGradients ShardGradients(const HeldShard& shard, int slot) const;
+  void FillGradients(const HeldShard& shard, int slot, BagGradients& out) const;
   BagGradients ReplicaGradients(const HeldShard& shard, int slot, PooledView<const float> gradient) const;
   void UpdateShards(int slot, std::int64_t units, std::int64_t step);
   void UpdateColumnPeers(int slot, std::int64_t units, std::int64_t step);
@@ -77,7 +77,7 @@ struct ShardedEmbeddingBagCollection::Impl {
   ColumnPeers peers;
   Replicas replicas;
   std::vector<FeatureLookup> lookups;
-  std::vector<BagGradients> gradients;
+  std::vector<BagGradients> gradients;  // kept for their memory
 
   PhaseTimes phases;
   PhaseBytes bytes;
@@ -147,15 +147,17 @@ void ShardedEmbeddingBagCollection::Impl::AddLookups(int slot, PooledView<float>
   }
 }
 
-BagGradients ShardedEmbeddingBagCollection::Impl::ShardGradients(const HeldShard& shard, int slot) const {
-  BagGradients input_gradients{shard.rows.get(), {}, comm.size()};
+void ShardedEmbeddingBagCollection::Impl::FillGradients(const HeldShard& shard, int slot,
+                                                        BagGradients& out) const {
+  out.table = shard.rows.get();
+  out.segments = comm.size();
+  out.features.clear();
   for (int r = 0; r < comm.size(); ++r) {
     for (std::size_t i = 0; i < shard.features.size(); ++i) {
       const PooledRows<const float> rows = output.Gradient(shard.first_piece + i, r);
-      input_gradients.features.push_back({Bags(slot, shard.features[i], r), rows.data, rows.stride});
+      out.features.push_back({Bags(slot, shard.features[i], r), rows.data, rows.stride});
     }
   }
-  return input_gradients;
 }
 
 BagGradients ShardedEmbeddingBagCollection::Impl::ReplicaGradients(const HeldShard& shard, int slot,
@@ -169,15 +171,17 @@ BagGradients ShardedEmbeddingBagCollection::Impl::ReplicaGradients(const HeldSha
 }
 
 void ShardedEmbeddingBagCollection::Impl::UpdateShards(int slot, std::int64_t units, std::int64_t step) {
-  gradients.clear();
+  gradients.resize(shards.size());
+  std::size_t count = 0;
   for (const HeldShard& shard : shards) {
     if (shard.replica || table_has_peers[Index(shard.table)]) continue;
-    gradients.push_back(ShardGradients(shard, slot));
+    FillGradients(shard, slot, gradients[count++]);
   }
+  const std::span<const BagGradients> filled(gradients.data(), count);
   if (options.kernel == BackwardKernel::kFused) {
-    fused.Run(gradients, options.optimizer, step, units, pool);
+    fused.Run(filled, options.optimizer, step, units, pool);
   } else {
-    unfused.Run(gradients, options.optimizer, step, units, pool);
+    unfused.Run(filled, options.optimizer, step, units, pool);
   }
 }
 
@@ -186,7 +190,7 @@ void ShardedEmbeddingBagCollection::Impl::UpdateColumnPeers(int slot, std::int64
     if (!table_has_peers[t]) continue;
     std::vector<BagGradients> of_table;
     for (const HeldShard& shard : shards) {
-      if (Index(shard.table) == t) of_table.push_back(ShardGradients(shard, slot));
+      if (Index(shard.table) == t) FillGradients(shard, slot, of_table.emplace_back());
     }
     peers.Update(plan.tables[t], of_table, options.optimizer, options.kernel, units, step);
   }

@@ -382,4 +382,23 @@ std::vector<Case> Routes() {
   return cases;
 }
 
+std::vector<Case> UnequalBatches() {
+  std::vector<Case> cases;
+  for (const PlanOf plan : {PlanOf::kTableWise, PlanOf::kColumnWise, PlanOf::kRowWise, PlanOf::kGrid}) {
+    for (const auto& samples : std::vector<std::vector<std::int64_t>>{{11, 0, 3}, {0, 0, 0, 1, 20}, {0}}) {
+      for (const bool fixed : {false, true}) {
+        Case c;
+        c.plan = plan;
+        c.optimizer = OptimizerKind::kSgd;
+        c.samples = samples;
+        c.fixed = fixed;
+        c.say_samples = fixed;
+        c.dist.recat = RecatMode::kTc;
+        cases.push_back(c);
+      }
+    }
+  }
+  return cases;
+}
+
 }  // namespace hotrow::sharded_test

@@ -44,5 +44,8 @@ std::uint64_t RunCase(const Case& c, Communicator& comm);
 std::vector<Case> Matrix();
 /// Every recat engine, bag kind, permute and id width.
 std::vector<Case> Routes();
+/// Batches of other sizes on each rank, of none, and of none anywhere; plans without replicas, whose units
+/// follow the ranks there.
+std::vector<Case> UnequalBatches();
 
 }  // namespace hotrow::sharded_test

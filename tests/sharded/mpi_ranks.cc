@@ -1,0 +1,52 @@
+// What mpi_test.cc runs under mpirun, a process a rank: the cases that thread ranks run.
+
+#include <fmt/core.h>
+
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "hotrow/comm/mpi_session.h"
+#include "sharded_cases.h"
+
+namespace hotrow {
+namespace {
+
+using sharded_test::Case;
+
+int RunAll(Communicator& comm) {
+  std::vector<Case> cases = sharded_test::UnequalBatches();
+  // Replicas need reduction units that the ranks divide.
+  if (8 % comm.size() == 0) {
+    for (const auto& more : {sharded_test::Matrix(), sharded_test::Routes()})
+      cases.insert(cases.end(), more.begin(), more.end());
+  }
+  for (const Case& c : cases) {
+    try {
+      sharded_test::RunCase(c, comm);
+    } catch (const std::exception& error) {
+      throw std::runtime_error(fmt::format("{}: {}", c.Name(), error.what()));
+    }
+  }
+  if (comm.rank() == 0) fmt::print("{} cases on {} ranks\n", cases.size(), comm.size());
+  return 0;
+}
+
+int Report(std::exception_ptr failure) {
+  try {
+    std::rethrow_exception(failure);
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "failed: {}\n", error.what());
+  }
+  return 1;
+}
+
+}  // namespace
+}  // namespace hotrow
+
+int main() {
+  hotrow::MpiSession session;
+  int (*body)(hotrow::Communicator&) = hotrow::RunAll;
+  int (*report)(std::exception_ptr) = hotrow::Report;
+  return session.Run(body, report);
+}
