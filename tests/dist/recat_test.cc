@@ -147,6 +147,33 @@ TEST(Recat, AnIndexForFixedSizesIsMadeOnce) {
   }
 }
 
+// Everything before the last source lies where it did.
+TEST(Recat, AnIndexIsMadeAnewWhenOnlyTheLastBatchIsShorter) {
+  ThreadPool pool(1);
+  for (const RecatMode mode : kEngines) {
+    SCOPED_TRACE(ToString(mode));
+    Recat recat(mode);
+    for (const std::int64_t last : {6, 4, 9}) {
+      const std::vector<std::int64_t> samples = {5, last};
+      const std::vector<std::int32_t> sizes = {2, 3};
+      const std::vector<std::int64_t> counts = {10, 15, 2 * last, 3 * last};
+      const std::vector<std::int64_t> starts = {0, 25};
+      const std::vector<const std::int32_t*> lengths(4, nullptr);
+      std::vector<std::int32_t> in(static_cast<std::size_t>(25 + 5 * last));
+      std::iota(in.begin(), in.end(), 0);
+      std::vector<std::int32_t> out(in.size());
+      recat.Run({2, 2, samples, sizes, counts, lengths}, starts,
+                reinterpret_cast<const std::byte*>(in.data()), 4, reinterpret_cast<std::byte*>(out.data()),
+                pool);
+      std::vector<std::int32_t> expected(in.begin(), in.begin() + 10);
+      expected.insert(expected.end(), in.begin() + 25, in.begin() + 25 + 2 * last);
+      expected.insert(expected.end(), in.begin() + 10, in.begin() + 25);
+      expected.insert(expected.end(), in.begin() + 25 + 2 * last, in.end());
+      EXPECT_EQ(out, expected) << last;
+    }
+  }
+}
+
 // FBGEMM's permute_2D_sparse_data on the same lengths and values.
 TEST(Recat, AgreesWithTheGoldenPermutes) {
   ThreadPool pool(2);
