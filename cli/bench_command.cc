@@ -272,10 +272,12 @@ int RunSparse(const BenchFlags& flags, ThreadPool& pool) {
 }
 
 int RunGemm(const BenchFlags& flags, ThreadPool& pool) {
+  if (flags.check) Fail("--check: --part gemm has nothing to check; valid with step and sparse");
   const SyntheticConfig data = MakeData(flags);
-  const ModelConfig model = MakeModelConfig(flags.model, SyntheticSource(data).description());
-  const std::int64_t units = flags.model.reduction_units;
-  DlrmTower tower(model);
+  const TrainerConfig config = MakeTrainerConfig(
+      flags.model, MakeModelConfig(flags.model, SyntheticSource(data).description()), flags.common.seed);
+  const std::int64_t units = config.reduction_units;
+  DlrmTower tower(config.model);
   tower.Initialize(flags.common.seed, pool);
   UnitGradients gradients(tower.parameters().padded_size(), std::max<std::int64_t>(units, pool.size()));
   GemmLimit limit(tower, flags.per_chip_batch, units, gradients, pool);
@@ -285,6 +287,7 @@ int RunGemm(const BenchFlags& flags, ThreadPool& pool) {
     seconds.push_back(limit.RunOnce());
   }
   Json json = CommonFields(flags, data, pool);
+  for (const char* of_tables : {"kernel", "optimizer", "sharding", "recat_mode"}) json.erase(of_tables);
   const double median = Median(seconds);
   json["ms"] = 1e3 * median;
   json["gflops"] = limit.flop() / median / 1e9;
@@ -313,6 +316,9 @@ int RunGemm(const BenchFlags& flags, ThreadPool& pool) {
 int Run(BenchFlags& flags, CLI::App& app) {
   if (!flags.common.config.empty()) ApplyConfigFile(app, flags.common.config);
   CheckJsonTarget(flags.common);
+  if (flags.ranks % flags.ranks_per_chip != 0) {
+    Fail("--ranks-per-chip {}: does not divide the {} ranks of this run", flags.ranks_per_chip, flags.ranks);
+  }
   ThreadPool pool(flags.common.ThreadCount());
   if (flags.part == "step") return RunStep(flags, pool);
   if (flags.part == "sparse") return RunSparse(flags, pool);

@@ -75,7 +75,7 @@ toml::table ParseFile(const std::string& path) {
 void ApplyConfigFile(CLI::App& command, const std::string& path) {
   const toml::table root = ParseFile(path);
   for (const auto& [key, node] : root) {
-    if (key.str() == "data") continue;
+    if (key.str() == "data" && node.is_table()) continue;
     if (const toml::table* section = node.as_table()) {
       for (const auto& [inner, value] : *section) ApplyKey(command, std::string(inner.str()), value, path);
     } else {
@@ -84,6 +84,6 @@ void ApplyConfigFile(CLI::App& command, const std::string& path) {
   }
 }
 
-bool ConfigHasData(const std::string& path) { return ParseFile(path).contains("data"); }
+bool ConfigHasData(const std::string& path) { return ParseFile(path)["data"].is_table(); }
 
 }  // namespace hotrow::cli

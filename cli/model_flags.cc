@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "hotrow/base/error.h"
+#include "hotrow/base/tree_sum.h"
 
 namespace hotrow::cli {
 
@@ -86,6 +87,7 @@ TrainerConfig MakeTrainerConfig(const ModelFlags& flags, ModelConfig model, std:
   config.kernel = ParseBackwardKernel(flags.kernel);
   config.storage = ParseTableStorage(flags.tables, EagerBytes(model.tables, config.optimizer.kind));
   config.bad_ids = ParseBadIds(flags.bad_ids);
+  ValidateReductionUnits(flags.reduction_units);
   config.reduction_units = flags.reduction_units;
   config.seed = seed;
   config.model = std::move(model);

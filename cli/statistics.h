@@ -20,6 +20,12 @@ inline double Quantile(std::vector<double> values, double quantile) {
   return values[static_cast<std::size_t>(quantile * static_cast<double>(values.size() - 1))];
 }
 
-inline double Median(const std::vector<double>& values) { return Quantile(values, 0.5); }
+/// The middle value, or the mean of the two in the middle; 0 for none.
+inline double Median(std::vector<double> values) {
+  if (values.empty()) return 0;
+  std::sort(values.begin(), values.end());
+  const std::size_t half = values.size() / 2;
+  return values.size() % 2 == 1 ? values[half] : (values[half - 1] + values[half]) / 2;
+}
 
 }  // namespace hotrow::cli

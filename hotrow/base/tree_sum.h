@@ -8,7 +8,19 @@
 #include <cstdint>
 #include <vector>
 
+#include "hotrow/base/error.h"
+
 namespace hotrow {
+
+/// Units that a batch may be cut into, at most.
+inline constexpr std::int64_t kMaxReductionUnits = std::int64_t{1} << 20;
+
+/// Throws Error unless `units` is a power of two from 1 to kMaxReductionUnits.
+inline void ValidateReductionUnits(std::int64_t units) {
+  if (units < 1 || units > kMaxReductionUnits || !std::has_single_bit(static_cast<std::uint64_t>(units))) {
+    Fail("reduction units: {} is not a power of two from 1 to {}", units, kMaxReductionUnits);
+  }
+}
 
 /// Between consecutive present units `unit` < `next` the subtrees of 2^TreeLevel units around `unit` are
 /// complete: partial sums on a stack whose first unit shares (unit >> level) with it must be merged, newest

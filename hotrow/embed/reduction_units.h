@@ -10,6 +10,7 @@
 #include "hotrow/base/buffer.h"
 #include "hotrow/base/error.h"
 #include "hotrow/base/size.h"
+#include "hotrow/base/tree_sum.h"
 #include "hotrow/embed/bag_gradients.h"
 
 namespace hotrow {
@@ -24,7 +25,7 @@ class ReductionUnits {
   /// have the same numbers of samples, but for kUnitPerSegment. Allocates only for a larger batch than any
   /// before.
   void Reset(std::span<const BagGradients> tables, std::int64_t units) {
-    HOTROW_CHECK(units >= 0 && units <= kMaxUnits);
+    HOTROW_CHECK(units >= 0 && units <= kMaxReductionUnits);
     sample_bits_ = SampleBits(tables);
     by_segment_ = units == kUnitPerSegment;
     const BagGradients* input = FirstWithFeatures(tables);
@@ -62,7 +63,7 @@ class ReductionUnits {
   static constexpr std::int64_t kMaxPartials = 22;
 
  private:
-  static constexpr std::int64_t kMaxUnits = std::int64_t{1} << (kMaxPartials - 2);
+  static_assert(kMaxReductionUnits <= std::int64_t{1} << (kMaxPartials - 2));
 
   static const BagGradients* FirstWithFeatures(std::span<const BagGradients> tables) {
     for (const BagGradients& input : tables) {

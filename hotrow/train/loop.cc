@@ -113,9 +113,9 @@ LoopResult TrainLoop(Trainer& trainer, BatchSource& source, BatchSource* eval_so
   Batch batch;
   bool stop = false;
   double epochs_trained = 0;
-  double evaluated_at = -1;
+  std::int64_t evaluated_step = -1;
   const auto evaluate = [&] {
-    evaluated_at = epochs_trained;
+    evaluated_step = result.steps;
     if (!monitor.RunEvaluation(result, epochs_trained)) return;
     result.reason = StopReason::kAucTarget;
     stop = true;
@@ -152,7 +152,8 @@ LoopResult TrainLoop(Trainer& trainer, BatchSource& source, BatchSource* eval_so
     if (monitor.EvaluationDue(epochs_trained)) evaluate();
   }
   result.seconds = monitor.Elapsed();
-  if (eval_source != nullptr && evaluated_at != epochs_trained) evaluate();
+  // The last word is on the weights as they are left, and changes nothing about why training ended.
+  if (eval_source != nullptr && evaluated_step != result.steps) monitor.RunEvaluation(result, epochs_trained);
   return result;
 }
 

@@ -16,10 +16,7 @@ const TrainerConfig& Validated(const TrainerConfig& config) {
   Validate(config.model);
   Validate(config.optimizer);
   Validate(config.dense_optimizer);
-  if (config.reduction_units < 1 ||
-      !std::has_single_bit(static_cast<std::uint64_t>(config.reduction_units))) {
-    Fail("reduction units: {} is not a power of two", config.reduction_units);
-  }
+  ValidateReductionUnits(config.reduction_units);
   return config;
 }
 

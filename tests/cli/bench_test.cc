@@ -155,7 +155,15 @@ TEST(Bench, MistakesExitWith2AndSayWhatIsValid) {
   ExpectMistake(Small({"--cardinality", "huge"}), {"huge", "tiny"});
   ExpectMistake(Small({"--steps", "0"}), {"--steps"});
   ExpectMistake(Small({"--per-chip-batch", "x"}), {"--per-chip-batch"});
-  ExpectMistake(Small({"--reduction-units", "3"}), {"3", "power of two"});
+  for (const char* part : {"step", "sparse", "gemm"}) {
+    for (const char* units : {"3", "0", "-1", "2097152"}) {
+      ExpectMistake(Small({"--part", part, "--reduction-units", units}),
+                    {"reduction units", units, "power of two"});
+    }
+    ExpectMistake(Small({"--part", part, "--precision", "bf16"}), {"bf16", "fp32"});
+  }
+  ExpectMistake(Small({"--part", "gemm", "--check"}), {"--check"});
+  ExpectMistake(Small({"--ranks-per-chip", "8"}), {"--ranks-per-chip 8", "1 ranks"});
   ExpectMistake(Small({"--embedding-dim", "8"}), {"dense"});
   ExpectMistake(Small({"--learning-rate", "nan"}), {"learning"});
   ExpectMistake(Small({"--no-such-flag"}), {"--no-such-flag"});

@@ -61,6 +61,31 @@ TEST_F(LoopTest, StopsAtTheAucTargetAndAtMaxSteps) {
   EXPECT_EQ(bounded.steps, 7);
 }
 
+// Streamed data tells no number of samples, so epochs only count as trained when they end.
+class Streamed final : public BatchSource {
+ public:
+  explicit Streamed(BatchSource& inner) : inner_(inner), description_(inner.description()) {
+    description_.samples.reset();
+  }
+  const DataDescription& description() const override { return description_; }
+  void StartEpoch(std::int64_t epoch) override { inner_.StartEpoch(epoch); }
+  bool Next(std::int64_t max_samples, Batch& batch) override { return inner_.Next(max_samples, batch); }
+
+ private:
+  BatchSource& inner_;
+  DataDescription description_;
+};
+
+TEST_F(LoopTest, TheLastEvaluationIsOfTheLastWeights) {
+  Streamed source(source_);
+  const LoopResult result = TrainLoop(
+      trainer_, source, &eval_, {.epochs = 3, .batch_size = 25, .auc_target = 0.999999, .max_steps = 6}, {});
+  ASSERT_EQ(result.evaluations.size(), 2U);
+  EXPECT_EQ(result.evaluations[0].step, 4);
+  EXPECT_EQ(result.evaluations[1].step, 6);
+  EXPECT_EQ(result.reason, StopReason::kMaxSteps);
+}
+
 TEST_F(LoopTest, StopsWhenInterrupted) {
   const std::atomic<bool> interrupted{true};
   const LoopResult result =
