@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::int64_t kRows = 2'000'000;
 constexpr std::int64_t kTaskRows = 20'000;
-constexpr std::int64_t kAhead = 32;
+constexpr std::int64_t kAhead = 48;
 constexpr std::int64_t kLineFloats = 16;
 
 struct Row {

@@ -1,6 +1,7 @@
 #pragma once
-// The speed limit of anything that reads random rows: the rows of the very tables that a benchmark uses, read
-// in random order with prefetching and nothing else to do.
+// How fast random rows can be read: the rows of the very tables that a benchmark uses, read
+// in random order with prefetching and nothing else to do. Rows are drawn evenly over all tables, so a batch
+// most of whose ids fall on small tables, which caches hold, can be looked up faster.
 
 #include "hotrow/base/thread_pool.h"
 #include "hotrow/embed/embedding_bag_collection.h"

@@ -13,8 +13,8 @@ namespace hotrow {
 
 class DlrmTower : public Tower {
  public:
-  /// fp32: a unit of the usual size in one piece, since every micro-batch reads all weights and updates all
-  /// of their gradient (docs/ARCHITECTURE.md, "Micro-batches").
+  /// fp32: half a unit of the usual size; as fast as the whole of it, with half the activations
+  /// (docs/EXPERIMENT_LOG.md).
   static constexpr std::int64_t kMicroBatch = 256;
   /// Columns of the dense input are padded to a multiple of this: the GEMM's kernels want whole vectors.
   static constexpr std::int64_t kDensePadding = 32;

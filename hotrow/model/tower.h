@@ -1,5 +1,6 @@
 #pragma once
-// The dense half of the model: everything but the embedding tables. DlrmDcn and Dlrm are both Towers.
+// The dense half of the model: everything but the embedding tables. DLRM-DCN and DLRM are both DlrmTower
+// (dlrm.h).
 //
 // A tower works on reduction units: contiguous samples of the batch that one thread takes from end to end,
 // cut into micro-batches of a fixed size so that activations stay in cache. Its input X [rows, (F + 1) * D]
@@ -42,7 +43,7 @@ class Tower {
   virtual ~Tower() = default;
 
   const ModelConfig& config() const { return config_; }
-  /// Master weights, their optimizer state, and their names (TorchRec's). After changing weights, call Pack.
+  /// Master weights and their names (TorchRec's). After changing weights, call Pack.
   Parameters& parameters() { return parameters_; }
   const Parameters& parameters() const { return parameters_; }
 

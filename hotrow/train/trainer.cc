@@ -71,13 +71,14 @@ UnitGradients& Trainer::unit_gradients() {
   return *unit_gradients_;
 }
 
-TowerWorkspace& Trainer::Workspace(int thread, std::int64_t rows) {
-  // Called from the threads of a Run whose caller has fixed workspace_rows_ before it.
-  HOTROW_CHECK(rows <= workspace_rows_);
-  auto& workspace = workspaces_[static_cast<std::size_t>(thread)];
-  if (!workspace) workspace = tower_->MakeWorkspace(workspace_rows_);
-  return *workspace;
+void Trainer::EnsureWorkspaces(std::int64_t rows) {
+  if (rows <= workspace_rows_) return;
+  workspace_rows_ = rows;
+  // All of them now: a thread may come to its first unit long after the others.
+  for (auto& workspace : workspaces_) workspace = tower_->MakeWorkspace(rows);
 }
+
+TowerWorkspace& Trainer::Workspace(int thread) { return *workspaces_[static_cast<std::size_t>(thread)]; }
 
 TowerBatch Trainer::UnitRows(const Batch& batch, std::int64_t first, std::int64_t rows) {
   const std::int64_t width = config_.model.interaction_width();
@@ -100,8 +101,8 @@ double Trainer::RunTower(const Batch& batch) {
     present_gradients_[index] = nullptr;
     if (rows.size() == 0) return;
     const std::span<float> gradient = unit_gradients_->at(u);
-    unit_losses_[index] = tower_->ForwardBackward(UnitRows(batch, rows.begin, rows.size()), gradient,
-                                                  Workspace(thread, rows.size()));
+    unit_losses_[index] =
+        tower_->ForwardBackward(UnitRows(batch, rows.begin, rows.size()), gradient, Workspace(thread));
     present_gradients_[index] = gradient.data();
   });
   // The loss, in the order of every other sum over units.
@@ -120,11 +121,7 @@ float Trainer::Step(Batch& batch) {
   CheckBatch(batch, true);
   bad_id_count_ += CheckIds(batch.sparse, table_rows_, config_.bad_ids, batch.first_sample);
   EnsureCapacity(batch.size, true);
-  const std::int64_t unit_rows = CeilDiv(batch.size, config_.reduction_units);
-  if (unit_rows > workspace_rows_) {
-    workspace_rows_ = unit_rows;
-    for (auto& workspace : workspaces_) workspace.reset();
-  }
+  EnsureWorkspaces(CeilDiv(batch.size, config_.reduction_units));
   ++step_;
   const std::int64_t width = config_.model.interaction_width();
   {
@@ -154,15 +151,11 @@ void Trainer::Predict(Batch& batch, std::span<float> logits) {
   bad_id_count_ += CheckIds(batch.sparse, table_rows_, config_.bad_ids, batch.first_sample);
   EnsureCapacity(batch.size, false);
   const std::int64_t slices = std::min<std::int64_t>(batch.size, CeilDiv(batch.size, tower_->micro_batch()));
-  const std::int64_t rows = CeilDiv(batch.size, slices);
-  if (rows > workspace_rows_) {
-    workspace_rows_ = rows;
-    for (auto& workspace : workspaces_) workspace.reset();
-  }
+  EnsureWorkspaces(CeilDiv(batch.size, slices));
   embeddings_.Forward(batch.sparse, {x_.data(), config_.model.interaction_width(), columns_}, pool_);
   pool_.Run(slices, [&](std::int64_t s, int thread) {
     const Slice slice = EvenSlice(batch.size, slices, s);
-    tower_->Forward(UnitRows(batch, slice.begin, slice.size()), Workspace(thread, slice.size()));
+    tower_->Forward(UnitRows(batch, slice.begin, slice.size()), Workspace(thread));
   });
   std::copy_n(logits_.data(), batch.size, logits.data());
 }

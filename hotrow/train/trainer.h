@@ -48,13 +48,15 @@ class Trainer {
 
   /// Trains on the batch (at least one sample) and returns its mean loss, before the update. Checks ids
   /// first: a bad id with BadIds::kError throws before anything has changed. Allocates nothing once it has
-  /// seen the largest batch.
+  /// seen the largest batch, but for lists of a few
+  /// hundred bytes. An Error thrown later, when a lazy table runs out of memory, leaves the model partly
+  /// updated: of no use.
   float Step(Batch& batch);
 
   /// Logits of the batch's samples into `logits` [batch.size]. Changes nothing, grows no table.
   void Predict(Batch& batch, std::span<float> logits);
 
-  /// Logits of the last Step's samples.
+  /// Logits of the last Step's samples, until Predict is called.
   std::span<const float> last_logits() const { return logits_.span(); }
   std::int64_t steps() const { return step_; }
   /// Ids outside their tables that were skipped or wrapped so far.
@@ -77,7 +79,8 @@ class Trainer {
   void EnsureCapacity(std::int64_t samples, bool training);
   TowerBatch UnitRows(const Batch& batch, std::int64_t first, std::int64_t rows);
   double RunTower(const Batch& batch);
-  TowerWorkspace& Workspace(int thread, std::int64_t rows);
+  void EnsureWorkspaces(std::int64_t rows);
+  TowerWorkspace& Workspace(int thread);
 
   TrainerConfig config_;
   ThreadPool& pool_;
