@@ -5,9 +5,9 @@
 
 #include <csignal>
 #include <cstdio>
-#include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "cli/targets.h"
 #include "hotrow/base/error.h"
 #include "hotrow/base/system.h"
 #include "hotrow/base/text_writer.h"
@@ -32,9 +32,9 @@ void AddCommonFlags(CLI::App& app, CommonFlags& flags) {
 void PrintResult(const CommonFlags& flags, const std::string& text) {
   if (flags.quiet) return;
   std::FILE* out = flags.json == "-" ? stderr : stdout;
-  std::fputs(text.c_str(), out);
-  std::fputc('\n', out);
-  std::fflush(out);
+  if (std::fputs(text.c_str(), out) < 0 || std::fputc('\n', out) == EOF || std::fflush(out) != 0) {
+    Fail("cannot write the result to {}", out == stdout ? "stdout" : "stderr");
+  }
 }
 
 void PrintProgress(const CommonFlags& flags, const std::string& text) {
@@ -42,14 +42,7 @@ void PrintProgress(const CommonFlags& flags, const std::string& text) {
 }
 
 void CheckJsonTarget(const CommonFlags& flags) {
-  if (flags.json.empty() || flags.json == "-") return;
-  const std::filesystem::path path(flags.json);
-  std::error_code ignored;
-  if (std::filesystem::is_directory(path, ignored)) Fail("--json {}: is a directory", flags.json);
-  const std::filesystem::path parent = path.has_parent_path() ? path.parent_path() : ".";
-  if (!std::filesystem::is_directory(parent, ignored))
-    Fail("--json {}: no directory {}", flags.json, parent.string());
-  if (access(parent.c_str(), W_OK) != 0) Fail("--json {}: cannot write in {}", flags.json, parent.string());
+  CheckTargets({{"--json", flags.json}}, {{"--config", flags.config}});
 }
 
 void WriteJson(const CommonFlags& flags, const nlohmann::ordered_json& json) {

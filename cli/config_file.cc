@@ -63,6 +63,7 @@ toml::table ParseFile(const std::string& path) {
   std::error_code ignored;
   if (std::filesystem::is_directory(path, ignored)) Fail("--config {}: is a directory", path);
   if (!std::filesystem::exists(path, ignored)) Fail("--config {}: no such file", path);
+  if (!std::filesystem::is_regular_file(path, ignored)) Fail("--config {}: is not a file", path);
   try {
     return toml::parse_file(path);
   } catch (const toml::parse_error& e) {

@@ -8,6 +8,7 @@
 #include "cli/config_file.h"
 #include "cli/evaluation_report.h"
 #include "cli/saved_model.h"
+#include "cli/targets.h"
 #include "hotrow/base/system.h"
 
 namespace hotrow::cli {
@@ -15,7 +16,10 @@ namespace {
 
 int Run(SavedModelFlags& flags, CLI::App& app) {
   if (!flags.common.config.empty()) ApplyConfigFile(app, flags.common.config);
-  CheckJsonTarget(flags.common);
+  std::vector<NamedFile> inputs = Named("--data", flags.data.data);
+  inputs.push_back({"--model", flags.model});
+  inputs.push_back({"--config", flags.common.config});
+  CheckTargets({{"--json", flags.common.json}}, inputs);
   ThreadPool pool(flags.common.ThreadCount());
   const SavedModel saved = OpenSavedModel(flags, true, pool);
   const Evaluation evaluation = Evaluate(*saved.trainer, *saved.source, flags.batch_size);

@@ -14,6 +14,7 @@
 #include "cli/app.h"
 #include "cli/config_file.h"
 #include "cli/saved_model.h"
+#include "cli/targets.h"
 #include "hotrow/base/error.h"
 #include "hotrow/base/text_writer.h"
 
@@ -74,7 +75,14 @@ std::string InputLine(const Batch& batch, std::int64_t sample) {
 
 int Run(PredictFlags& flags, CLI::App& app) {
   if (!flags.saved.common.config.empty()) ApplyConfigFile(app, flags.saved.common.config);
-  CheckJsonTarget(flags.saved.common);
+  if (flags.out.empty()) Fail("--out: is empty; a file, or - for stdout");
+  if (flags.dump_inputs == "-") Fail("--dump-inputs -: stdout is for predictions; a file is needed");
+  std::vector<NamedFile> inputs_read = Named("--data", flags.saved.data.data);
+  inputs_read.push_back({"--model", flags.saved.model});
+  inputs_read.push_back({"--config", flags.saved.common.config});
+  CheckTargets(
+      {{"--out", flags.out}, {"--dump-inputs", flags.dump_inputs}, {"--json", flags.saved.common.json}},
+      inputs_read);
   if (flags.saved.common.json == "-" && flags.out == "-") {
     Fail("--json -: stdout has the predictions already; name a file there or in --out");
   }

@@ -1,6 +1,7 @@
 #include "cli/saved_model.h"
 
 #include <CLI/Option.hpp>
+#include <algorithm>
 
 #include "cli/config_file.h"
 #include "hotrow/base/error.h"
@@ -21,6 +22,36 @@ void AddSavedModelFlags(CLI::App& app, SavedModelFlags& flags) {
       ->capture_default_str();
 }
 
+namespace {
+
+// A file whose model and encoder were not made together would look up ids in the wrong tables.
+void CheckEncoder(const ModelConfig& model, const DataDescription& data, const std::string& file) {
+  if (data.num_dense != model.num_dense) {
+    Fail("{}: its encoder gives {} dense inputs, its model has {}", file, data.num_dense, model.num_dense);
+  }
+  if (data.features.size() != model.features.size()) {
+    Fail("{}: its encoder gives {} features, its model has {}", file, data.features.size(),
+         model.features.size());
+  }
+  for (std::size_t f = 0; f < model.features.size(); ++f) {
+    const SparseFeature& feature = data.features[f];
+    if (feature.name != model.features[f]) {
+      Fail("{}: feature {} is '{}' in its encoder and '{}' in its model", file, f, feature.name,
+           model.features[f]);
+    }
+    for (const EmbeddingTableConfig& table : model.tables) {
+      const auto& names = table.feature_names;
+      if (std::find(names.begin(), names.end(), feature.name) == names.end()) continue;
+      if (feature.rows > table.num_embeddings) {
+        Fail("{}: feature '{}' has {} ids, its table '{}' {} rows", file, feature.name, feature.rows,
+             table.name, table.num_embeddings);
+      }
+    }
+  }
+}
+
+}  // namespace
+
 SavedModel OpenSavedModel(const SavedModelFlags& flags, bool need_labels, ThreadPool& pool) {
   if (flags.model.empty()) Fail("--model: missing; it names a file that `hotrow train --save` wrote");
   if (flags.data.data.empty()) Fail("--data: missing");
@@ -30,6 +61,7 @@ SavedModel OpenSavedModel(const SavedModelFlags& flags, bool need_labels, Thread
     Fail("{}: trained on generated data: there are no files of its kind", flags.model);
   }
   const std::shared_ptr<const RecordEncoder> encoder = RecordEncoderFromJson(encoder_text->second);
+  CheckEncoder(info.model, encoder->description(), flags.model);
   DataSpec spec;
   spec.format = DataFormat::kCsv;  // of a text format; which one is the encoder's business
   spec.paths = flags.data.data;

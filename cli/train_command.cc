@@ -1,20 +1,20 @@
 // hotrow train: trains on real or generated data, evaluates, saves.
 
 #include <fmt/core.h>
-#include <unistd.h>
-
 #include <CLI/App.hpp>
 #include <cmath>
-#include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "cli/app.h"
 #include "cli/config_file.h"
 #include "cli/data_flags.h"
 #include "cli/evaluation_report.h"
 #include "cli/model_flags.h"
+#include "cli/targets.h"
 #include "hotrow/base/error.h"
 #include "hotrow/base/system.h"
 #include "hotrow/data/presets.h"
@@ -66,18 +66,6 @@ void AddFlags(CLI::App& app, TrainFlags& f) {
   app.add_option("--save", f.save, "Write the model as safetensors under TorchRec's names")
       ->type_name("FILE");
   AddModelFlags(app, f.model);
-}
-
-// A save that cannot work is refused before hours of training, not after.
-void CheckSaveTarget(const std::string& save) {
-  if (save.empty()) return;
-  std::error_code ignored;
-  const std::filesystem::path path(save);
-  const std::filesystem::path parent = path.has_parent_path() ? path.parent_path() : ".";
-  if (std::filesystem::is_directory(path, ignored)) Fail("--save {}: is a directory", save);
-  if (!std::filesystem::is_directory(parent, ignored))
-    Fail("--save {}: no directory {}", save, parent.string());
-  if (access(parent.c_str(), W_OK) != 0) Fail("--save {}: cannot write in {}", save, parent.string());
 }
 
 std::string Duration(double seconds) {
@@ -165,10 +153,20 @@ DataSpec TrainingSpec(const TrainFlags& flags) {
   return spec;
 }
 
+// What cannot be written is refused before hours of training, not after.
+void CheckOutputs(const TrainFlags& flags) {
+  std::vector<NamedFile> inputs = {{"--config", flags.common.config}, {"--schema", flags.data.schema}};
+  for (const auto& [flag, paths] :
+       {std::pair("--data", &flags.data.data), std::pair("--eval-data", &flags.eval_data)}) {
+    const std::vector<NamedFile> named = Named(flag, *paths);
+    inputs.insert(inputs.end(), named.begin(), named.end());
+  }
+  CheckTargets({{"--save", flags.save}, {"--json", flags.common.json}}, inputs);
+}
+
 int Run(TrainFlags& flags, CLI::App& app) {
   if (!flags.common.config.empty()) ApplyConfigFile(app, flags.common.config);
-  CheckJsonTarget(flags.common);
-  CheckSaveTarget(flags.save);
+  CheckOutputs(flags);
   ThreadPool pool(flags.common.ThreadCount());
   const DataSpec spec = TrainingSpec(flags);
   const std::shared_ptr<const RecordEncoder> encoder = MakeEncoder(spec);

@@ -29,8 +29,11 @@ struct RecordReader::Stream {
 
 RecordReader::RecordReader(std::string path, RecordFormat format) : path_(std::move(path)), format_(format) {
   struct stat status {};
-  if (stat(path_.c_str(), &status) == 0 && S_ISDIR(status.st_mode)) {
-    Fail("{}: is a directory; a file is needed", path_);
+  if (stat(path_.c_str(), &status) == 0) {
+    if (S_ISDIR(status.st_mode)) Fail("{}: is a directory; a file is needed", path_);
+    if (!S_ISREG(status.st_mode)) {
+      Fail("{}: is a pipe or a device; a file is needed, since data are read more than once", path_);
+    }
   }
   gzFile file = gzopen(path_.c_str(), "rb");
   if (file == nullptr) Fail("{}: cannot open: {}", path_, std::strerror(errno));

@@ -19,6 +19,9 @@ void CheckSizes(std::string_view field, const std::vector<std::int64_t>& sizes, 
   }
 }
 
+// Far more than anyone trains; a damaged file's number would be built for hours.
+constexpr std::int64_t kMostCrossLayers = 1024;
+
 void CheckAtLeast(std::string_view field, std::int64_t value, std::int64_t least) {
   if (value < least) Fail("model: {} is {}; it must be at least {}", field, value, least);
 }
@@ -47,6 +50,9 @@ void Validate(const ModelConfig& config) {
   CheckSizes("over_arch", config.over_arch, 1, "the logit");
   if (config.interaction == Interaction::kCross) {
     CheckAtLeast("dcn_num_layers", config.dcn_num_layers, 1);
+    if (config.dcn_num_layers > kMostCrossLayers) {
+      Fail("model: dcn_num_layers is {}; it must be at most {}", config.dcn_num_layers, kMostCrossLayers);
+    }
     CheckAtLeast("dcn_low_rank", config.dcn_low_rank, 1);
   }
   Validate(config.tables);

@@ -11,6 +11,7 @@
 #include <nlohmann/json.hpp>
 
 #include "hotrow/base/error.h"
+#include "hotrow/base/text_writer.h"
 
 namespace hotrow {
 namespace {
@@ -30,49 +31,23 @@ struct Header {
 // Writes beside the path, and takes its place at the end.
 class TraceFile {
  public:
-  explicit TraceFile(const std::string& path) : path_(path), temporary_(path + ".part") {
-    file_ = std::fopen(temporary_.c_str(), "wb");
-    if (file_ == nullptr) FailWrite();
-  }
-  ~TraceFile() {
-    if (file_ == nullptr) return;
-    std::fclose(file_);
-    std::remove(temporary_.c_str());
-  }
-  TraceFile(const TraceFile&) = delete;
-  TraceFile& operator=(const TraceFile&) = delete;
+  explicit TraceFile(const std::string& path) : file_(path) {}
 
   // An element of the list of events.
   template <typename... Args>
   void Event(fmt::format_string<Args...> format, Args&&... args) {
-    text_.clear();
-    text_ += first_ ? "{\"traceEvents\":[\n" : ",\n";
+    file_.Print("{}", first_ ? "{\"traceEvents\":[\n" : ",\n");
     first_ = false;
-    fmt::format_to(std::back_inserter(text_), format, std::forward<Args>(args)...);
-    Write(text_);
+    file_.Print(format, std::forward<Args>(args)...);
   }
   void Close() {
-    if (first_) Write("{\"traceEvents\":[");
-    Write("\n],\"displayTimeUnit\":\"ms\"}\n");
-    std::FILE* file = std::exchange(file_, nullptr);
-    if (std::fclose(file) != 0 || std::rename(temporary_.c_str(), path_.c_str()) != 0) {
-      const int reason = errno;
-      std::remove(temporary_.c_str());
-      errno = reason;
-      FailWrite();
-    }
+    if (first_) file_.Print("{}", "{\"traceEvents\":[");
+    file_.Print("{}", "\n],\"displayTimeUnit\":\"ms\"}\n");
+    file_.Finish();
   }
 
  private:
-  void Write(std::string_view text) {
-    if (std::fwrite(text.data(), 1, text.size(), file_) != text.size()) FailWrite();
-  }
-  [[noreturn]] void FailWrite() const { Fail("{}: cannot write the trace: {}", path_, std::strerror(errno)); }
-
-  std::string path_;
-  std::string temporary_;
-  std::FILE* file_ = nullptr;
-  std::string text_;
+  TextWriter file_;
   bool first_ = true;
 };
 

@@ -1,6 +1,7 @@
 #include "hotrow/train/model_file.h"
 
 #include <algorithm>
+#include <cmath>
 #include <nlohmann/json.hpp>
 #include <utility>
 #include <vector>
@@ -26,6 +27,12 @@ std::vector<std::int64_t> Shape(const Parameter& p) {
   if (p.vector) return {p.size()};
   if (p.transposed) return {p.columns, p.rows};
   return {p.rows, p.columns};
+}
+
+void CheckFinite(const std::vector<float>& values, const std::string& file, const std::string& tensor) {
+  for (const float value : values) {
+    if (!std::isfinite(value)) Fail("{}: tensor {}: holds {}, weights are finite", file, tensor, value);
+  }
 }
 
 void CheckShape(const SafetensorsReader& file, const std::string& name,
@@ -149,6 +156,7 @@ void LoadModel(Trainer& trainer, const std::string& path) {
       const std::int64_t count = std::min(BlockRows(dim), rows - first);
       block.resize(static_cast<std::size_t>(count * dim));
       file.Read(name, first * dim, count * dim, block.data());
+      CheckFinite(block, path, name);
       table.WriteRows(first, count, block.data());
     }
   }
@@ -157,6 +165,7 @@ void LoadModel(Trainer& trainer, const std::string& path) {
     const Parameter& p = parameters.list()[i];
     CheckShape(file, p.name, Shape(p));
     block = file.ReadF32(p.name);
+    CheckFinite(block, path, p.name);
     parameters.Import(static_cast<std::int64_t>(i), block, parameters.weights());
   }
   trainer.tower().Pack(trainer.pool());

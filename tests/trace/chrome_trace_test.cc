@@ -85,7 +85,7 @@ TEST(ChromeTrace, SaysWhereItCannotWrite) {
     WriteChromeTrace("/nowhere/trace.json", {});
     FAIL() << "no error";
   } catch (const Error& error) {
-    EXPECT_THAT(error.what(), HasSubstr("/nowhere/trace.json: cannot write the trace: No such file"));
+    EXPECT_THAT(error.what(), HasSubstr("/nowhere/trace.json: cannot write: No such file"));
   }
   // A full disk is noticed at the latest when the file is closed.
   if (std::filesystem::exists("/dev/full")) {

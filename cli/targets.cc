@@ -1,0 +1,61 @@
+#include "cli/targets.h"
+
+#include <unistd.h>
+
+#include <filesystem>
+
+#include "hotrow/base/error.h"
+
+namespace hotrow::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+bool IsAFile(const NamedFile& file) { return !file.path.empty() && file.path != "-"; }
+
+bool IsADevice(const fs::path& path) {
+  std::error_code ignored;
+  return fs::exists(path, ignored) && !fs::is_regular_file(path, ignored) && !fs::is_directory(path, ignored);
+}
+
+bool SameFile(const fs::path& a, const fs::path& b) {
+  std::error_code error;
+  if (fs::equivalent(a, b, error) && !error) return true;  // links too
+  return fs::weakly_canonical(a, error) == fs::weakly_canonical(b, error) && !error;
+}
+
+void CheckWritable(const NamedFile& output) {
+  const fs::path path(output.path);
+  std::error_code ignored;
+  if (fs::is_directory(path, ignored)) Fail("{} {}: is a directory", output.flag, output.path);
+  if (IsADevice(path)) return;
+  const fs::path parent = path.has_parent_path() ? path.parent_path() : ".";
+  if (!fs::is_directory(parent, ignored))
+    Fail("{} {}: no directory {}", output.flag, output.path, parent.string());
+  if (access(parent.c_str(), W_OK) != 0)
+    Fail("{} {}: cannot write in {}", output.flag, output.path, parent.string());
+}
+
+}  // namespace
+
+std::vector<NamedFile> Named(const std::string& flag, const std::vector<std::string>& paths) {
+  std::vector<NamedFile> files;
+  for (const std::string& path : paths) files.push_back({flag, path});
+  return files;
+}
+
+void CheckTargets(const std::vector<NamedFile>& outputs, const std::vector<NamedFile>& inputs) {
+  std::vector<NamedFile> others = inputs;
+  for (const NamedFile& output : outputs) {
+    if (!IsAFile(output)) continue;
+    CheckWritable(output);
+    if (IsADevice(output.path)) continue;
+    for (const NamedFile& other : others) {
+      if (!IsAFile(other) || !SameFile(output.path, other.path)) continue;
+      Fail("{} {}: is the file of {} too, which it would overwrite", output.flag, output.path, other.flag);
+    }
+    others.push_back(output);
+  }
+}
+
+}  // namespace hotrow::cli
