@@ -87,11 +87,9 @@ TEST(ChromeTrace, SaysWhereItCannotWrite) {
   } catch (const Error& error) {
     EXPECT_THAT(error.what(), HasSubstr("/nowhere/trace.json: cannot write: No such file"));
   }
-  // A full disk is noticed at the latest when the file is closed.
+  // A full disk is noticed at the latest when the file is closed; the device is written in place.
   if (std::filesystem::exists("/dev/full")) {
-    std::filesystem::create_symlink("/dev/full", testing::TempDir() + "/hotrow_full.json.part");
-    EXPECT_THROW(WriteChromeTrace(testing::TempDir() + "/hotrow_full.json", {}), Error);
-    EXPECT_FALSE(std::filesystem::exists(testing::TempDir() + "/hotrow_full.json"));
+    EXPECT_THROW(WriteChromeTrace("/dev/full", {}), Error);
   }
 }
 
