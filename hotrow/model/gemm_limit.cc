@@ -3,19 +3,15 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <chrono>
 #include <set>
 #include <tuple>
 
 #include "hotrow/base/rng.h"
 #include "hotrow/model/tower.h"
+#include "hotrow/trace/phase.h"
 
 namespace hotrow {
 namespace {
-
-double Seconds() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
 
 // Numbers of the size that activations and weights have: zeros or denormals could run at another speed.
 void FillRandom(float* data, std::int64_t size) {
@@ -93,7 +89,7 @@ void GemmLimit::Run(std::size_t layer, Product product, std::int64_t rows, Accum
 }
 
 double GemmLimit::RunOnce() {
-  const double start = Seconds();
+  const double start = NowSeconds();
   pool_.Run(units_, [&](std::int64_t unit, int thread_number) {
     Thread& thread = *threads_[static_cast<std::size_t>(thread_number)];
     const std::int64_t rows = EvenSlice(batch_, units_, unit).size();
@@ -109,7 +105,7 @@ double GemmLimit::RunOnce() {
       }
     }
   });
-  return Seconds() - start;
+  return NowSeconds() - start;
 }
 
 double GemmLimit::flop() const {
@@ -122,13 +118,13 @@ double GemmLimit::flop() const {
 
 double GemmLimit::Measure(std::size_t layer, Product product, std::int64_t rows, double seconds) {
   const auto run = [&](std::int64_t tasks, std::int64_t times) {
-    const double start = Seconds();
+    const double start = NowSeconds();
     pool_.Run(tasks, [&](std::int64_t, int thread) {
       for (std::int64_t i = 0; i < times; ++i) {
         Run(layer, product, rows, Accumulate::kNo, thread, *threads_[static_cast<std::size_t>(thread)]);
       }
     });
-    return Seconds() - start;
+    return NowSeconds() - start;
   };
   const std::int64_t tasks = 4 * pool_.size();
   run(tasks, 1);

@@ -1,0 +1,36 @@
+#pragma once
+// The flags of `hotrow bench`, and the generated data that they describe.
+
+#include <CLI/App.hpp>
+#include <cstdint>
+#include <string>
+
+#include "cli/app.h"
+#include "cli/model_flags.h"
+#include "hotrow/data/synthetic.h"
+
+namespace hotrow::cli {
+
+struct BenchFlags {
+  CommonFlags common;
+  ModelFlags model;
+  std::string part = "step";
+  std::string cardinality = "tiny";
+  std::int64_t max_rows = 0;
+  std::int64_t per_chip_batch = 4096;
+  std::int64_t steps = 50;
+  std::int64_t warmup = 10;
+  std::string ids = "uniform";
+  std::string multi_hot = "mlperf";
+  std::int64_t ranks = 1;
+  std::int64_t ranks_per_chip = 1;
+  bool check = false;
+  bool hash = false;
+};
+
+void AddBenchFlags(CLI::App& app, BenchFlags& flags);
+
+/// The data of --cardinality, --max-rows, --multi-hot, --ids and --seed. Throws Error where they do not fit.
+SyntheticConfig MakeBenchData(const BenchFlags& flags);
+
+}  // namespace hotrow::cli

@@ -1,0 +1,17 @@
+#pragma once
+// The parts of `hotrow bench`: each measures, prints, writes its JSON and returns an ExitCode. They throw
+// hotrow::Error for a user's mistake.
+
+#include "cli/bench_flags.h"
+#include "hotrow/base/thread_pool.h"
+
+namespace hotrow::cli {
+
+/// --part step: the whole training step.
+int BenchStep(const BenchFlags& flags, ThreadPool& pool);
+/// --part sparse: the embedding half alone.
+int BenchSparse(const BenchFlags& flags, ThreadPool& pool);
+/// --part gemm: the tower's matrix products alone.
+int BenchGemm(const BenchFlags& flags, ThreadPool& pool);
+
+}  // namespace hotrow::cli

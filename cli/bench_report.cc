@@ -1,0 +1,85 @@
+#include "cli/bench_report.h"
+
+#include <fmt/core.h>
+
+#include <nlohmann/json.hpp>
+#include <vector>
+
+#include "cli/hash_limit.h"
+#include "hotrow/base/size.h"
+#include "hotrow/base/system.h"
+
+namespace hotrow::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+std::int64_t Sum(const std::vector<std::int64_t>& values) {
+  std::int64_t sum = 0;
+  for (const std::int64_t v : values) sum = CheckedAdd(sum, v);
+  return sum;
+}
+
+std::string Hex(std::uint64_t hash) { return fmt::format("{:016x}", hash); }
+
+}  // namespace
+
+Json BenchFields(const BenchFlags& flags, const SyntheticConfig& data, const ThreadPool& pool) {
+  std::int64_t ids = 0;
+  for (const std::int32_t size : data.bag_sizes) ids += size;
+  return {{"command", "bench"},
+          {"part", flags.part},
+          {"version", HOTROW_VERSION},
+          {"cpu", CpuName()},
+          {"world", 1},
+          {"threads", pool.size()},
+          {"per_chip_batch", flags.per_chip_batch},
+          {"global_batch", flags.per_chip_batch},
+          {"cardinality", flags.cardinality},
+          {"rows", Sum(data.rows)},
+          {"ids_per_step", ids * flags.per_chip_batch},
+          {"ids", flags.ids},
+          {"seed", flags.common.seed},
+          {"sharding", "none"},
+          {"kernel", flags.model.kernel},
+          {"recat_mode", "none"},
+          {"optimizer", flags.model.optimizer},
+          {"precision", flags.model.precision},
+          {"reduction_units", flags.model.reduction_units}};
+}
+
+std::string BenchHeadline(const BenchFlags& flags, const Json& json) {
+  return fmt::format(
+      "world 1, {} threads, per-chip batch {}, global batch {}\ncardinality {} ({} rows), {} ids a step\n{}",
+      json["threads"].get<int>(), flags.per_chip_batch, flags.per_chip_batch, flags.cardinality,
+      json["rows"].get<std::int64_t>(), json["ids_per_step"].get<std::int64_t>(), CpuName());
+}
+
+bool ReportCheck(const BenchFlags& flags, const CheckResult& check, Json& json) {
+  json["checked"] = check.ok;
+  json["check_max_error"] = check.max_error;
+  PrintResult(flags.common, fmt::format("check: {} samples, largest relative error {:.3g}: {}", check.samples,
+                                        check.max_error, check.ok ? "ok" : "MISMATCH"));
+  return check.ok;
+}
+
+void AddHashes(const BenchFlags& flags, Trainer& trainer, Json& json) {
+  if (trainer.embeddings().LogicalBytes() > kHashedBytes && !flags.hash) {
+    json["weights_hash"] = nullptr;
+    json["state_hash"] = nullptr;
+    return;
+  }
+  json["weights_hash"] = Hex(trainer.WeightsHash());
+  json["state_hash"] = Hex(trainer.StateHash());
+}
+
+Json PhasesJson(const PhaseTimes& phases, std::int64_t steps) {
+  Json json = Json::object();
+  for (int p = 0; p < kPhases; ++p) {
+    json[std::string(kPhaseNames[static_cast<std::size_t>(p)])] =
+        1e3 * phases.seconds(static_cast<Phase>(p)) / static_cast<double>(steps);
+  }
+  return json;
+}
+
+}  // namespace hotrow::cli
