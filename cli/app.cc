@@ -5,6 +5,7 @@
 
 #include <csignal>
 #include <cstdio>
+#include <new>
 #include <nlohmann/json.hpp>
 
 #include "cli/targets.h"
@@ -56,6 +57,21 @@ void WriteJson(const CommonFlags& flags, const nlohmann::ordered_json& json) {
   TextWriter file(flags.json);
   file.Print("{}", text);
   file.Finish();
+}
+
+int ReportFailure(std::exception_ptr failure) {
+  try {
+    std::rethrow_exception(failure);
+  } catch (const Error& e) {
+    fmt::print(stderr, "error: {}\n", e.what());
+    return kUsersMistake;
+  } catch (const std::bad_alloc&) {
+    fmt::print(stderr, "error: out of memory\n");
+    return kUsersMistake;
+  } catch (const std::exception& e) {
+    fmt::print(stderr, "error: {}\n", e.what());
+    return kFailed;
+  }
 }
 
 namespace {

@@ -6,6 +6,7 @@
 #include <CLI/Formatter.hpp>
 #include <atomic>
 #include <cstdint>
+#include <exception>
 #include <functional>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
@@ -44,6 +45,10 @@ void PrintProgress(const CommonFlags& flags, const std::string& text);
 void WriteJson(const CommonFlags& flags, const nlohmann::ordered_json& json);
 /// Throws Error at once when --json names a place that cannot be written: before the work, not after it.
 void CheckJsonTarget(const CommonFlags& flags);
+
+/// Prints "error: …" to stderr and returns the exit code: kUsersMistake for an Error or for lack of memory,
+/// else kFailed.
+int ReportFailure(std::exception_ptr failure);
 
 /// Set by SIGINT and SIGTERM after InstallInterruptHandler; a second signal ends the process at once.
 extern std::atomic<bool> g_interrupted;

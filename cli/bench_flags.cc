@@ -1,12 +1,19 @@
 #include "cli/bench_flags.h"
 
+#include <algorithm>
+
+#include "hotrow/base/error.h"
 #include "hotrow/data/presets.h"
+#include "hotrow/dist/options.h"
 
 namespace hotrow::cli {
 
 void AddBenchFlags(CLI::App& app, BenchFlags& f) {
   AddCommonFlags(app, f.common);
-  app.add_option("--part", f.part, "step, sparse (embedding only) or gemm (the tower's products)")
+  app.add_option("--part", f.part,
+                 "step, sparse (embedding only), recat (one rank's, of the ids that --ranks sources sent), "
+                 "alltoall (the "
+                 "exchanges of ids and of pooled rows) or gemm (the tower's products)")
       ->capture_default_str();
   app.add_option("--cardinality", f.cardinality, "tiny, shrunk, canonical, mlperf, or a list of rows")
       ->capture_default_str();
@@ -23,11 +30,19 @@ void AddBenchFlags(CLI::App& app, BenchFlags& f) {
   app.add_option("--ids", f.ids, "uniform or zipf:ALPHA")->capture_default_str();
   app.add_option("--multi-hot", f.multi_hot, "Ids a sample of every feature: mlperf, one, or a list")
       ->capture_default_str();
-  app.add_option("--ranks", f.ranks, "Ranks: 1 in this build")
-      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1}))
+  app.add_option("--ranks", f.ranks,
+                 "recat: ranks that sent ids; alltoall: thread ranks, under mpirun its processes; else 1")
+      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1024}))
       ->capture_default_str();
   app.add_option("--ranks-per-chip", f.ranks_per_chip, "For the per-chip figure")
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{1024}))
+      ->capture_default_str();
+  app.add_option("--recat-mode", f.recat_mode,
+                 "Who brings arrived ids into the lookup's order: none (it reads them as they arrived), cpu, "
+                 "sc or tc")
+      ->capture_default_str();
+  app.add_option("--id-bytes", f.id_bytes,
+                 "Bytes of an id on the wire: auto (4 where every table has fewer than 2^31 rows), 4 or 8")
       ->capture_default_str();
   app.add_flag("--check", f.check, "First compare with a naive double-precision reference on the same ids");
   app.add_flag("--hash", f.hash, "weights_hash even above 8 GiB of tables");
@@ -41,6 +56,21 @@ SyntheticConfig MakeBenchData(const BenchFlags& flags) {
   data.ids = ParseIdDistribution(flags.ids);
   data.seed = flags.common.seed;
   return data;
+}
+
+int WireIdBytes(const BenchFlags& flags, const SyntheticConfig& data) {
+  const std::int64_t largest = *std::max_element(data.rows.begin(), data.rows.end());
+  const bool small = largest < std::int64_t{1} << 31;
+  switch (ParseIdBytes(flags.id_bytes)) {
+    case IdBytes::kAuto:
+      return small ? 4 : 8;
+    case IdBytes::k4:
+      if (!small) Fail("--id-bytes 4: a table has {} rows, valid: fewer than 2^31", largest);
+      return 4;
+    case IdBytes::k8:
+      return 8;
+  }
+  return 8;
 }
 
 }  // namespace hotrow::cli

@@ -22,8 +22,10 @@ struct BenchFlags {
   std::int64_t warmup = 10;
   std::string ids = "uniform";
   std::string multi_hot = "mlperf";
-  std::int64_t ranks = 1;
+  std::int64_t ranks = 1;  ///< under mpirun, the number of its processes once the world is known
   std::int64_t ranks_per_chip = 1;
+  std::string recat_mode = "none";
+  std::string id_bytes = "auto";
   bool check = false;
   bool hash = false;
 };
@@ -32,5 +34,9 @@ void AddBenchFlags(CLI::App& app, BenchFlags& flags);
 
 /// The data of --cardinality, --max-rows, --multi-hot, --ids and --seed. Throws Error where they do not fit.
 SyntheticConfig MakeBenchData(const BenchFlags& flags);
+
+/// Bytes of an id on the wire, 4 or 8: --id-bytes, where auto asks whether every table has fewer than 2^31
+/// rows.
+int WireIdBytes(const BenchFlags& flags, const SyntheticConfig& data);
 
 }  // namespace hotrow::cli

@@ -34,7 +34,7 @@ int BenchGemm(const BenchFlags& flags, ThreadPool& pool) {
   for (std::int64_t step = 0; step < std::max<std::int64_t>(3, flags.steps / 5); ++step) {
     seconds.push_back(limit.RunOnce());
   }
-  Json json = BenchFields(flags, data, pool);
+  Json json = BenchFields(flags, data, pool.size());
   for (const char* of_tables : {"kernel", "optimizer", "sharding", "recat_mode"}) json.erase(of_tables);
   const double median = Median(seconds);
   json["ms"] = 1e3 * median;

@@ -13,5 +13,9 @@ int BenchStep(const BenchFlags& flags, ThreadPool& pool);
 int BenchSparse(const BenchFlags& flags, ThreadPool& pool);
 /// --part gemm: the tower's matrix products alone.
 int BenchGemm(const BenchFlags& flags, ThreadPool& pool);
+/// --part recat: one rank's recat of what --ranks sources sent, on all threads.
+int BenchRecat(const BenchFlags& flags, ThreadPool& pool);
+/// --part alltoall: the exchanges of a step over thread ranks, or over the processes of mpirun.
+int BenchAllToAll(const BenchFlags& flags);
 
 }  // namespace hotrow::cli

@@ -24,35 +24,45 @@ std::string Hex(std::uint64_t hash) { return fmt::format("{:016x}", hash); }
 
 }  // namespace
 
-Json BenchFields(const BenchFlags& flags, const SyntheticConfig& data, const ThreadPool& pool) {
+Json BenchFields(const BenchFlags& flags, const SyntheticConfig& data, int threads) {
   std::int64_t ids = 0;
   for (const std::int32_t size : data.bag_sizes) ids += size;
   return {{"command", "bench"},
           {"part", flags.part},
           {"version", HOTROW_VERSION},
           {"cpu", CpuName()},
-          {"world", 1},
-          {"threads", pool.size()},
+          {"world", flags.ranks},
+          {"threads", threads},
           {"per_chip_batch", flags.per_chip_batch},
-          {"global_batch", flags.per_chip_batch},
+          {"global_batch", flags.per_chip_batch * flags.ranks},
           {"cardinality", flags.cardinality},
           {"rows", Sum(data.rows)},
-          {"ids_per_step", ids * flags.per_chip_batch},
+          {"ids_per_step", ids * flags.per_chip_batch * flags.ranks},
           {"ids", flags.ids},
           {"seed", flags.common.seed},
           {"sharding", "none"},
           {"kernel", flags.model.kernel},
-          {"recat_mode", "none"},
+          {"recat_mode", flags.recat_mode},
           {"optimizer", flags.model.optimizer},
           {"precision", flags.model.precision},
           {"reduction_units", flags.model.reduction_units}};
 }
 
+void DropModelFields(Json& json) {
+  for (const char* field : {"sharding", "kernel", "optimizer", "precision", "reduction_units"})
+    json.erase(field);
+}
+
 std::string BenchHeadline(const BenchFlags& flags, const Json& json) {
   return fmt::format(
-      "world 1, {} threads, per-chip batch {}, global batch {}\ncardinality {} ({} rows), {} ids a step\n{}",
-      json["threads"].get<int>(), flags.per_chip_batch, flags.per_chip_batch, flags.cardinality,
-      json["rows"].get<std::int64_t>(), json["ids_per_step"].get<std::int64_t>(), CpuName());
+      "world {}, {} threads, per-chip batch {}, global batch {}\ncardinality {} ({} rows), {} ids a step\n{}",
+      flags.ranks, json["threads"].get<int>(), flags.per_chip_batch, json["global_batch"].get<std::int64_t>(),
+      flags.cardinality, json["rows"].get<std::int64_t>(), json["ids_per_step"].get<std::int64_t>(),
+      CpuName());
+}
+
+double GigabytesPerSecond(std::int64_t bytes, double seconds) {
+  return seconds > 0 ? static_cast<double>(bytes) / seconds / 1e9 : 0;
 }
 
 bool ReportCheck(const BenchFlags& flags, const CheckResult& check, Json& json) {

@@ -7,18 +7,21 @@
 
 #include "cli/bench_check.h"
 #include "cli/bench_flags.h"
-#include "hotrow/base/thread_pool.h"
 #include "hotrow/data/synthetic.h"
 #include "hotrow/trace/phase.h"
 #include "hotrow/train/trainer.h"
 
 namespace hotrow::cli {
 
-/// Which run this is: the fields that every part's JSON begins with.
-nlohmann::ordered_json BenchFields(const BenchFlags& flags, const SyntheticConfig& data,
-                                   const ThreadPool& pool);
+/// Which run this is: the fields that every part's JSON begins with. `threads`: of the whole process.
+nlohmann::ordered_json BenchFields(const BenchFlags& flags, const SyntheticConfig& data, int threads);
+/// Takes out the fields that say nothing about a part without tables or tower.
+void DropModelFields(nlohmann::ordered_json& json);
 /// The same in three lines of text, made from those fields.
 std::string BenchHeadline(const BenchFlags& flags, const nlohmann::ordered_json& json);
+
+/// Bytes over seconds in GB/s; 0 where no time was taken.
+double GigabytesPerSecond(std::int64_t bytes, double seconds);
 
 /// --check: prints the largest error, adds it to the JSON, and returns whether it is small enough.
 bool ReportCheck(const BenchFlags& flags, const CheckResult& check, nlohmann::ordered_json& json);

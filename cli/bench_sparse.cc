@@ -21,7 +21,7 @@ int BenchSparse(const BenchFlags& flags, ThreadPool& pool) {
   const DataDescription description = SyntheticSource(data).description();
   const TrainerConfig config =
       MakeTrainerConfig(flags.model, MakeModelConfig(flags.model, description), flags.common.seed);
-  Json json = BenchFields(flags, data, pool);
+  Json json = BenchFields(flags, data, pool.size());
   if (flags.check && !ReportCheck(flags, CheckSparse(config, data, flags.per_chip_batch, pool), json)) {
     WriteJson(flags.common, json);
     return kFailed;

@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "cli/app.h"
-#include "hotrow/base/error.h"
 
 namespace {
 
@@ -42,14 +41,7 @@ int main(int argc, char** argv) {
   }
   try {
     return RunChosen(root, commands);
-  } catch (const hotrow::Error& e) {
-    fmt::print(stderr, "error: {}\n", e.what());
-    return hotrow::cli::kUsersMistake;
-  } catch (const std::bad_alloc&) {
-    fmt::print(stderr, "error: out of memory\n");
-    return hotrow::cli::kUsersMistake;
-  } catch (const std::exception& e) {
-    fmt::print(stderr, "error: {}\n", e.what());
-    return hotrow::cli::kFailed;
+  } catch (...) {
+    return hotrow::cli::ReportFailure(std::current_exception());
   }
 }

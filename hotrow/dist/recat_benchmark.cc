@@ -5,6 +5,8 @@
 
 #include "hotrow/base/buffer.h"
 #include "hotrow/base/error.h"
+#include "hotrow/base/size.h"
+#include "hotrow/base/system.h"
 #include "hotrow/dist/recat.h"
 #include "hotrow/trace/phase.h"
 
@@ -25,6 +27,26 @@ void CheckMoved(const RecatShape& shape, const std::byte* in, const std::byte* o
   }
 }
 
+// A payload, its result, and an engine's index or staging buffers beside them.
+void CheckFits(std::int64_t ids, int id_bytes) {
+  if (ids >= std::int64_t{1} << 32) Fail("recat: {} ids, valid: fewer than {}", ids, std::int64_t{1} << 32);
+  const std::int64_t needed = 4 * ids * id_bytes;
+  const std::int64_t available = AvailableMemory();
+  if (needed > available) {
+    Fail("recat: {} ids need about {:.1f} GiB, {:.1f} GiB are available", ids,
+         static_cast<double>(needed) / (1 << 30), static_cast<double>(available) / (1 << 30));
+  }
+}
+
+double TimeCopy(const Buffer<std::byte>& in, Buffer<std::byte>& out, std::int64_t bytes, ThreadPool& pool) {
+  const double begin = NowSeconds();
+  pool.Run(pool.size(), [&](std::int64_t slice, int) {
+    const Slice part = EvenSlice(bytes, pool.size(), slice);
+    std::memcpy(out.data() + part.begin, in.data() + part.begin, static_cast<std::size_t>(part.size()));
+  });
+  return NowSeconds() - begin;
+}
+
 }  // namespace
 
 RecatBenchmarkResult RunRecat(const RecatBenchmarkConfig& config, ThreadPool& pool) {
@@ -40,6 +62,7 @@ RecatBenchmarkResult RunRecat(const RecatBenchmarkConfig& config, ThreadPool& po
       result.ids += counts.back();
     }
   }
+  CheckFits(result.ids, config.id_bytes);
   const std::vector<const std::int32_t*> lengths(counts.size(), nullptr);
   const RecatShape shape{config.sources, features, samples, config.sizes, counts, lengths};
 
@@ -48,17 +71,18 @@ RecatBenchmarkResult RunRecat(const RecatBenchmarkConfig& config, ThreadPool& po
   for (std::int64_t i = 0; i < result.ids; ++i) {
     std::memcpy(in.data() + i * config.id_bytes, &i, static_cast<std::size_t>(config.id_bytes));
   }
-  if (config.mode == RecatMode::kNone) {
-    result.seconds.assign(static_cast<std::size_t>(config.steps), 0.0);
-    return result;
-  }
   Recat recat(config.mode);
+  const bool moves = config.mode != RecatMode::kNone;
   for (std::int64_t step = 0; step < config.warmup + config.steps; ++step) {
+    const double copy = TimeCopy(in, out, result.ids * config.id_bytes, pool);
     const double begin = NowSeconds();
-    result.bytes_moved = recat.Run(shape, starts, in.data(), config.id_bytes, out.data(), pool);
-    if (step >= config.warmup) result.seconds.push_back(NowSeconds() - begin);
+    if (moves) result.bytes_moved = recat.Run(shape, starts, in.data(), config.id_bytes, out.data(), pool);
+    const double seconds = moves ? NowSeconds() - begin : 0.0;
+    if (step < config.warmup) continue;
+    result.copy_seconds.push_back(copy);
+    result.seconds.push_back(seconds);
   }
-  CheckMoved(shape, in.data(), out.data(), config.id_bytes);
+  if (moves) CheckMoved(shape, in.data(), out.data(), config.id_bytes);
   return result;
 }
 

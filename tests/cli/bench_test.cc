@@ -123,6 +123,54 @@ TEST(Bench, SparseAndGemmParts) {
   EXPECT_GT(gemm["gflops"], 0);
 }
 
+TEST(Bench, RecatTimesOneRanksRecatOfAllSources) {
+  for (const char* mode : {"none", "cpu", "sc", "tc"}) {
+    const Json json = BenchJson({"--part", "recat", "--ranks", "3", "--recat-mode", mode, "--id-bytes", "8"});
+    EXPECT_EQ(json["recat_mode"], mode);
+    EXPECT_EQ(json["world"], 3);
+    EXPECT_EQ(json["global_batch"], 600);
+    EXPECT_EQ(json["ids_per_step"], 3 * 26 * 200);
+    EXPECT_EQ(json["id_bytes"], 8);
+    EXPECT_EQ(json["payload_bytes"], 8 * 3 * 26 * 200);
+    EXPECT_EQ(json["checked"], true);
+    EXPECT_GT(json["limits"]["copy_ms"], 0);
+    EXPECT_GT(json["limits"]["copy_gb_s"], 0);
+    for (const char* key : {"kernel", "optimizer", "sharding", "precision"}) EXPECT_FALSE(json.contains(key));
+    const bool moves = std::string(mode) != "none";
+    EXPECT_EQ(json["ms"].get<double>() > 0, moves) << mode;
+    EXPECT_EQ(json["gb_s"].get<double>() > 0, moves) << mode;
+    // The ids read and written once, and what the engine reads beside them.
+    EXPECT_GE(json["bytes"]["recat"], moves ? 2 * 8 * 3 * 26 * 200 : 0) << mode;
+  }
+  EXPECT_EQ(BenchJson({"--part", "recat"})["id_bytes"], 4) << "auto, small tables";
+  EXPECT_EQ(BenchJson({"--part", "recat", "--cardinality", "2147483648,7,9,9"})["id_bytes"], 8);
+}
+
+TEST(Bench, AllToAllExchangesWhatAColumnWiseStepDoes) {
+  for (const int ranks : {1, 2, 5}) {
+    const Json json = BenchJson({"--part", "alltoall", "--ranks", std::to_string(ranks)});
+    const int ids = 26 * 200;
+    EXPECT_EQ(json["transport"], "threads");
+    EXPECT_EQ(json["world"], ranks);
+    EXPECT_EQ(json["id_bytes"], 4);
+    EXPECT_EQ(json["ids_per_step"], ranks * ids);
+    EXPECT_EQ(json["bytes"]["input_dist"], ranks * (ranks - 1) * ids * 4);
+    // Every pooled column of every sample leaves for another rank, but for those that are where they belong.
+    EXPECT_EQ(json["bytes"]["output_dist"], (ranks - 1) * 200 * 4 * 16 * 4);
+    EXPECT_EQ(json["exchanges"]["input_dist"]["payload_bytes"], ranks * ids * 4);
+    EXPECT_EQ(json["exchanges"]["output_dist"]["payload_bytes"], 200 * 4 * 16 * 4);
+    EXPECT_EQ(json["checked"], true);
+    for (const char* key : {"ms", "gb_s"}) EXPECT_GT(json[key], 0) << key;
+    for (const char* exchange : {"input_dist", "output_dist"}) {
+      for (const char* key : {"ms", "gb_s", "copy_ms", "copy_gb_s"}) {
+        EXPECT_GT(json["exchanges"][exchange][key], 0) << exchange << " " << key;
+      }
+    }
+  }
+  // More ranks than columns: some pool nothing.
+  EXPECT_EQ(BenchJson({"--part", "alltoall", "--ranks", "7", "--embedding-dim", "1"})["checked"], true);
+}
+
 TEST(Bench, ChecksAgainstTheReference) {
   for (const char* part : {"step", "sparse"}) {
     for (const char* optimizer : {"sgd", "adagrad", "rowwise_adagrad", "adam"}) {
@@ -163,6 +211,19 @@ TEST(Bench, MistakesExitWith2AndSayWhatIsValid) {
     ExpectMistake(Small({"--part", part, "--precision", "bf16"}), {"bf16", "fp32"});
   }
   ExpectMistake(Small({"--part", "gemm", "--check"}), {"--check"});
+  for (const char* part : {"step", "sparse", "gemm"}) {
+    ExpectMistake(Small({"--part", part, "--ranks", "2"}), {"--ranks 2", part, "recat, alltoall"});
+    ExpectMistake(Small({"--part", part, "--recat-mode", "tc"}), {"--recat-mode tc", part});
+    ExpectMistake(Small({"--part", part, "--id-bytes", "8"}), {"--id-bytes 8", part});
+  }
+  ExpectMistake(Small({"--part", "recat", "--recat-mode", "gpu"}), {"gpu", "none, cpu, sc, tc"});
+  ExpectMistake(Small({"--part", "recat", "--id-bytes", "5"}), {"5", "auto, 4, 8"});
+  ExpectMistake(Small({"--part", "recat", "--id-bytes", "4", "--cardinality", "2147483648,7,9,9"}),
+                {"--id-bytes 4", "2147483648"});
+  ExpectMistake(Small({"--part", "recat", "--ranks", "1024", "--per-chip-batch", "1000000"}), {"fewer than"});
+  ExpectMistake(Small({"--part", "recat", "--ranks", "1025"}), {"--ranks", "1024"});
+  ExpectMistake(Small({"--part", "alltoall", "--ranks", "0"}), {"--ranks"});
+  ExpectMistake(Small({"--part", "alltoall", "--ranks", "1024", "--per-chip-batch", "1000000"}), {"GiB"});
   ExpectMistake(Small({"--ranks-per-chip", "8"}), {"--ranks-per-chip 8", "1 ranks"});
   ExpectMistake(Small({"--embedding-dim", "8"}), {"dense"});
   ExpectMistake(Small({"--learning-rate", "nan"}), {"learning"});
