@@ -58,6 +58,7 @@ Command AddBenchCommand(CLI::App& root);
 Command AddDataCommand(CLI::App& root);
 Command AddDoctorCommand(CLI::App& root);
 Command AddEvalCommand(CLI::App& root);
+Command AddExperimentCommand(CLI::App& root);
 Command AddPlanCommand(CLI::App& root);
 Command AddPredictCommand(CLI::App& root);
 Command AddTrainCommand(CLI::App& root);

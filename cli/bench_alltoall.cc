@@ -11,10 +11,10 @@
 #include "cli/bench_parts.h"
 #include "cli/bench_report.h"
 #include "cli/run_ranks.h"
-#include "cli/statistics.h"
 #include "hotrow/base/error.h"
 #include "hotrow/base/system.h"
 #include "hotrow/benchmark/alltoall_benchmark.h"
+#include "hotrow/benchmark/statistics.h"
 
 namespace hotrow::cli {
 namespace {

@@ -9,9 +9,9 @@
 
 #include "cli/bench_parts.h"
 #include "cli/bench_report.h"
-#include "cli/statistics.h"
 #include "hotrow/base/error.h"
 #include "hotrow/base/system.h"
+#include "hotrow/benchmark/statistics.h"
 #include "hotrow/model/dlrm.h"
 #include "hotrow/model/gemm_limit.h"
 

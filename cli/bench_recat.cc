@@ -7,8 +7,8 @@
 
 #include "cli/bench_parts.h"
 #include "cli/bench_report.h"
-#include "cli/statistics.h"
 #include "hotrow/base/system.h"
+#include "hotrow/benchmark/statistics.h"
 #include "hotrow/dist/recat_benchmark.h"
 
 namespace hotrow::cli {

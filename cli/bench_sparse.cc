@@ -7,9 +7,9 @@
 
 #include "cli/bench_parts.h"
 #include "cli/bench_report.h"
-#include "cli/statistics.h"
 #include "hotrow/base/system.h"
 #include "hotrow/benchmark/sparse_benchmark.h"
+#include "hotrow/benchmark/statistics.h"
 #include "hotrow/embed/gather_limit.h"
 
 namespace hotrow::cli {

@@ -9,8 +9,8 @@
 
 #include "cli/bench_parts.h"
 #include "cli/bench_report.h"
-#include "cli/statistics.h"
 #include "hotrow/base/system.h"
+#include "hotrow/benchmark/statistics.h"
 #include "hotrow/benchmark/step_benchmark.h"
 #include "hotrow/embed/gather_limit.h"
 

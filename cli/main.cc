@@ -27,10 +27,10 @@ int main(int argc, char** argv) {
   root.set_version_flag("--version", HOTROW_VERSION);
   root.require_subcommand(1);
   const std::vector<Command> commands = {
-      hotrow::cli::AddTrainCommand(root),   hotrow::cli::AddEvalCommand(root),
-      hotrow::cli::AddPredictCommand(root), hotrow::cli::AddBenchCommand(root),
-      hotrow::cli::AddDataCommand(root),    hotrow::cli::AddPlanCommand(root),
-      hotrow::cli::AddDoctorCommand(root)};
+      hotrow::cli::AddTrainCommand(root),      hotrow::cli::AddEvalCommand(root),
+      hotrow::cli::AddPredictCommand(root),    hotrow::cli::AddBenchCommand(root),
+      hotrow::cli::AddDataCommand(root),       hotrow::cli::AddPlanCommand(root),
+      hotrow::cli::AddExperimentCommand(root), hotrow::cli::AddDoctorCommand(root)};
   try {
     root.parse(argc, argv);
   } catch (const CLI::Success& e) {

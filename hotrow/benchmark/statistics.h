@@ -1,11 +1,11 @@
 #pragma once
-// Mean and median of a benchmark's times.
+// Mean, median and quantiles of a benchmark's times.
 
 #include <algorithm>
 #include <numeric>
 #include <vector>
 
-namespace hotrow::cli {
+namespace hotrow {
 
 inline double Mean(const std::vector<double>& values) {
   return values.empty()
@@ -28,4 +28,4 @@ inline double Median(std::vector<double> values) {
   return values.size() % 2 == 1 ? values[half] : (values[half - 1] + values[half]) / 2;
 }
 
-}  // namespace hotrow::cli
+}  // namespace hotrow

@@ -1,0 +1,25 @@
+#pragma once
+// Another program, run to its end, which an interrupt of this one ends too.
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace hotrow::cli {
+
+struct ChildResult {
+  bool interrupted = false;   ///< this process was told to stop (g_interrupted), and the child was stopped
+  int exit_code = 0;          ///< as a shell has it: 128 + the signal of a child that was killed
+  std::optional<int> signal;  ///< that killed it
+  std::string errors;         ///< what it wrote to stderr
+};
+
+/// Runs argv[0], found in PATH if it has no slash, in a process group of its own, with nothing on stdin, its
+/// stdout thrown away, and `environment` ("NAME=value") added to this process's. Ends it when g_interrupted
+/// is set: SIGTERM first, SIGKILL after two seconds; it ends as well when this process is killed. Throws
+/// std::runtime_error when no process can be made; a program that is not there ends with code 127 and says so
+/// in `errors`.
+ChildResult RunChild(const std::vector<std::string>& argv, const std::vector<std::string>& environment,
+                     const std::string& scratch_directory);
+
+}  // namespace hotrow::cli

@@ -1,0 +1,98 @@
+// hotrow experiment: configurations of bench measured in turn, and what came of it written to the log.
+
+#include <fmt/core.h>
+
+#include <CLI/App.hpp>
+#include <filesystem>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "cli/app.h"
+#include "cli/experiment_file.h"
+#include "cli/experiment_log.h"
+#include "cli/experiment_report.h"
+#include "cli/experiment_result.h"
+#include "cli/experiment_run.h"
+#include "cli/targets.h"
+#include "hotrow/base/error.h"
+
+namespace hotrow::cli {
+namespace {
+
+constexpr const char* kDefaultLog = "docs/EXPERIMENT_LOG.md";
+
+struct ExperimentFlags {
+  CommonFlags common;  // of which --json and --quiet alone are offered
+  std::string file;
+  std::string log;  ///< empty: the default, which must exist
+  std::int64_t rounds = 0;
+  bool dry_run = false;
+};
+
+void AddFlags(CLI::App& app, ExperimentFlags& f) {
+  app.add_option("file", f.file, "The experiment: a TOML file, see bench/experiments")
+      ->required()
+      ->type_name("FILE");
+  app.add_option("--log", f.log,
+                 std::string("The log that the result is added to; made if it is not there (") + kDefaultLog +
+                     ", which must be there)")
+      ->type_name("FILE");
+  app.add_option("--rounds", f.rounds, "How often each configuration runs; 0: what the file says")
+      ->check(CLI::Range(std::int64_t{0}, std::int64_t{1000}))
+      ->capture_default_str();
+  app.add_flag("--dry-run", f.dry_run, "Print the commands of a round; run and write nothing");
+  app.add_option("--json", f.common.json, "Write the result as JSON to FILE; - is stdout")->type_name("FILE");
+  app.add_flag("--quiet", f.common.quiet, "No progress, no text result");
+}
+
+// What cannot be written is refused before minutes of measuring, not after.
+std::string FindLog(const ExperimentFlags& flags) {
+  const std::string log = flags.log.empty() ? kDefaultLog : flags.log;
+  if (flags.log.empty() && !std::filesystem::exists(log)) {
+    Fail("{}: no such file here; go to the root of the source tree, or give --log FILE", log);
+  }
+  CheckTargets({{"--log", log}, {"--json", flags.common.json}}, {{"experiment", flags.file}});
+  return log;
+}
+
+int Run(const ExperimentFlags& flags) {
+  Experiment experiment = LoadExperiment(flags.file);
+  if (flags.rounds > 0) experiment.rounds = flags.rounds;
+  CheckFlags(experiment);
+  if (flags.dry_run) {
+    std::string text;
+    for (const Configuration& configuration : experiment.configurations) {
+      text += (text.empty() ? "" : "\n") + CommandLineOf(configuration);
+    }
+    PrintResult(flags.common, text);
+    return kDone;
+  }
+  const std::string log = FindLog(flags);
+  InstallInterruptHandler();
+  const ExperimentRuns runs =
+      RunExperiment(experiment, [&](const std::string& line) { PrintProgress(flags.common, line); });
+  if (runs.interrupted) {
+    PrintProgress(flags.common, "interrupted: nothing was written");
+    return kInterrupted;
+  }
+  const std::vector<ConfigurationResult> results = Summarize(experiment, runs);
+  const Circumstances circumstances = FindCircumstances(flags.file);
+  const std::string section = ExperimentSection(experiment, runs.metric, results, circumstances);
+  AddToLog(log, section);
+  PrintResult(flags.common, section);
+  WriteJson(flags.common, ExperimentJson(experiment, runs.metric, results, circumstances));
+  return kDone;
+}
+
+}  // namespace
+
+Command AddExperimentCommand(CLI::App& root) {
+  auto flags = std::make_shared<ExperimentFlags>();
+  CLI::App* app =
+      root.add_subcommand("experiment", "Measure configurations of bench in turn, and log what came of it");
+  AddFlags(*app, *flags);
+  return {app, [flags] { return Run(*flags); }};
+}
+
+}  // namespace hotrow::cli

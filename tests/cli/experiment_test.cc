@@ -1,0 +1,310 @@
+// `hotrow experiment`: the arithmetic of its verdicts, which configurations a file means, what lands in the
+// log, and that nothing lands there when a run fails or is interrupted.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <fstream>
+#include <iterator>
+#include <nlohmann/json.hpp>
+#include <thread>
+
+#include "hotrow/benchmark/paired_ratio.h"
+#include "hotrow/comm/mpi_session.h"
+#include "tests/cli/program.h"
+
+namespace hotrow {
+namespace {
+
+using Json = nlohmann::json;
+using ::testing::DoubleEq;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+TEST(PairedRatio, TakesRatiosWithinARound) {
+  // The machine is three times as slow in the second round, for both.
+  const PairedRatio ratio = CompareRounds(std::vector<double>{8, 27, 8.8}, std::vector<double>{10, 30, 11});
+  EXPECT_THAT(ratio.ratios, ElementsAre(DoubleEq(0.8), DoubleEq(0.9), DoubleEq(0.8)));
+  EXPECT_DOUBLE_EQ(ratio.median, 0.8);
+  EXPECT_DOUBLE_EQ(ratio.lowest, 0.8);
+  EXPECT_DOUBLE_EQ(ratio.highest, 0.9);
+  // |30 / 10 - 1| = 2 and |11 / 30 - 1| = 0.6333: their median is what the baseline differs from itself by.
+  EXPECT_DOUBLE_EQ(ratio.noise, (2 + (1 - 11.0 / 30)) / 2);
+  EXPECT_EQ(ratio.verdict, Verdict::kInsideTheNoise) << "every round agrees, but 0.2 is less than the noise";
+}
+
+TEST(PairedRatio, SaysLowerAndHigherWhenRoundsAgreeBeyondTheNoise) {
+  const std::vector<double> baseline = {100, 101, 100, 102, 101};
+  EXPECT_EQ(CompareRounds(std::vector<double>{95, 96, 96, 95, 97}, baseline).verdict, Verdict::kLower);
+  EXPECT_EQ(CompareRounds(std::vector<double>{105, 106, 104, 107, 106}, baseline).verdict, Verdict::kHigher);
+  EXPECT_EQ(CompareRounds(std::vector<double>{95, 96, 96, 95, 101.5}, baseline).verdict,
+            Verdict::kInsideTheNoise)
+      << "one round says otherwise";
+  EXPECT_EQ(CompareRounds(std::vector<double>{99.5, 100.5, 99.5, 101.5, 100.5}, baseline).verdict,
+            Verdict::kInsideTheNoise)
+      << "every round agrees on 0.995, and the baseline moves by 0.01";
+  EXPECT_EQ(CompareRounds(baseline, baseline).verdict, Verdict::kInsideTheNoise);
+  EXPECT_EQ(CompareRounds(std::vector<double>{0, 0, 0}, std::vector<double>{5, 5.1, 5}).verdict,
+            Verdict::kLower);
+}
+
+TEST(PairedRatio, FewRoundsSayNothing) {
+  EXPECT_EQ(CompareRounds(std::vector<double>{1}, std::vector<double>{100}).verdict, Verdict::kTooFewRounds);
+  EXPECT_EQ(CompareRounds(std::vector<double>{1, 1}, std::vector<double>{100, 100}).verdict,
+            Verdict::kTooFewRounds);
+  EXPECT_THROW(CompareRounds(std::vector<double>{1, 1}, std::vector<double>{1}), std::logic_error);
+  EXPECT_THROW(CompareRounds(std::vector<double>{1}, std::vector<double>{0}), std::logic_error);
+}
+
+// A bench of milliseconds.
+const char* const kTiny =
+    "[flags]\ncardinality = [100, 7, 3000, 1]\nmulti_hot = [3, 1, 20, 2]\nembedding-dim = 16\ndense-arch = "
+    "[24, 16]\n"
+    "over-arch = [20, 12, 1]\ndcn-low-rank = 6\nper-chip-batch = 100\nsteps = 2\nwarmup = 1\n";
+
+std::string Slurp(const std::string& path) {
+  std::ifstream file(path);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+std::vector<std::string> Lines(const std::string& text) {
+  std::vector<std::string> lines;
+  for (std::size_t begin = 0; begin < text.size();) {
+    const std::size_t end = std::min(text.find('\n', begin), text.size());
+    lines.push_back(text.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return lines;
+}
+
+TEST(Experiment, WritesASectionWithVerdictsPhasesBitsAndCommands) {
+  const TemporaryDirectory directory;
+  const std::string file =
+      directory.Write("e.toml", std::string("name = \"kernels\"\nquestion = \"Which | one?\"\n"
+                                            "rounds = 3\nbaseline = \"unfused\"\n") +
+                                    kTiny +
+                                    "[[configuration]]\nname = \"fused\"\n"
+                                    "[[configuration]]\nname = \"unfused\"\nflags = { kernel = "
+                                    "\"unfused\", steps = 3, warmup = 0 }\n"
+                                    "[[configuration]]\nname = \"seed\"\nflags = { seed = 1 }\n");
+  const std::string log =
+      directory.Write("log.md", "# Log\n\nAbout.\n\n## 2001-02-03: an old one\n\nText.\n");
+  const ProgramResult result =
+      RunHotrow({"experiment", file, "--log", log, "--json", directory.File("r.json")});
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_THAT(result.err, HasSubstr("round 3/3, 3/3: seed: ms_per_step.rank0_median "));
+  const std::string text = Slurp(log);
+  EXPECT_THAT(text, HasSubstr(result.out.substr(0, result.out.size() - 1)))
+      << "what is printed is what is logged";
+  EXPECT_THAT(text, testing::StartsWith("# Log\n\nAbout.\n\n## 20"));
+  EXPECT_THAT(text, testing::EndsWith("```\n\n## 2001-02-03: an old one\n\nText.\n")) << "newest first";
+  for (const char* part : {": kernels\n\nWhich \\| one?\n", "cores, ", "e.toml`: 3 rounds", "| unfused | ",
+                           "% from round to round | baseline |",
+                           "| configuration | lookup | dense | sparse_backward | dense_optimizer |",
+                           "\nhotrow bench --cardinality 100,7,3000,1 --multi-hot 3,1,20,2 ",
+                           " --steps 3 --warmup 0 --kernel unfused\n"}) {
+    EXPECT_THAT(text, HasSubstr(part));
+  }
+
+  const Json json = Json::parse(Slurp(directory.File("r.json")));
+  EXPECT_EQ(json["metric"], "ms_per_step.rank0_median");
+  const Json& all = json["configurations"];
+  ASSERT_EQ(all.size(), 3U);
+  for (const Json& configuration : all) {
+    EXPECT_EQ(configuration["values"].size(), 3U);
+    EXPECT_EQ(configuration["baseline"], "unfused");
+    EXPECT_GT(configuration["phases_ms"]["dense"], 0);
+    const std::vector<double> values = configuration["values"];
+    const PairedRatio ratio = CompareRounds(values, all[1]["values"].get<std::vector<double>>());
+    EXPECT_EQ(configuration["ratio"]["median"], ratio.median);
+    if (configuration["name"] == "unfused") continue;
+    EXPECT_EQ(configuration["verdict"], ToString(ratio.verdict));
+  }
+  EXPECT_EQ(all[0]["bits"], "same bits") << "three steps either way";
+  EXPECT_EQ(all[1]["verdict"], "baseline");
+  EXPECT_EQ(all[2]["bits"], "other bits");
+}
+
+TEST(Experiment, SweepsEveryCombinationAgainstItsOwnBaseline) {
+  const TemporaryDirectory directory;
+  const std::string swept = directory.Write(
+      "s.toml",
+      std::string("name = \"s\"\nbaseline = { seed = 2 }\n") + kTiny +
+          "part = \"sparse\"\n[sweep]\nper_chip_batch = [10, 20]\nseed = [1, 2]\nover-arch = [[8, 1]]\n");
+  const ProgramResult dry = RunHotrow({"experiment", swept, "--dry-run"});
+  ASSERT_EQ(dry.exit_code, 0) << dry.err;
+  const std::vector<std::string> lines = Lines(dry.out);
+  ASSERT_EQ(lines.size(), 4U);
+  EXPECT_THAT(lines[1], HasSubstr("--over-arch 8,1 --dcn-low-rank 6 --per-chip-batch 10 "));
+  EXPECT_THAT(lines[1], HasSubstr("--part sparse --seed 2"));
+  EXPECT_THAT(lines[2], HasSubstr("--per-chip-batch 20 "));
+  EXPECT_THAT(lines[2], HasSubstr("--seed 1"));
+  EXPECT_EQ(directory.List(), std::vector<std::string>{"s.toml"}) << "a dry run writes nothing";
+
+  const ProgramResult result =
+      RunHotrow({"experiment", swept, "--rounds", "1", "--log", directory.File("new.md"), "--quiet", "--json",
+                 directory.File("r.json")});
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_EQ(result.out + result.err, "");
+  const Json json = Json::parse(Slurp(directory.File("r.json")));
+  EXPECT_EQ(json["metric"], "step_ms");
+  EXPECT_EQ(json["rounds"], 1);
+  const char* const wanted[] = {"per-chip-batch 10, seed 2, over-arch 8,1",
+                                "per-chip-batch 20, seed 2, over-arch 8,1"};
+  for (std::size_t c = 0; c < 4; ++c) EXPECT_EQ(json["configurations"][c]["baseline"], wanted[c / 2]) << c;
+  EXPECT_EQ(json["configurations"][0]["verdict"], "too few rounds");
+  EXPECT_EQ(json["configurations"][0]["bits"], nullptr) << "the sparse part has no losses";
+  EXPECT_THAT(Slurp(directory.File("new.md")), HasSubstr("# Experiment log\n\n## 20"))
+      << "--log makes the file";
+}
+
+TEST(Experiment, ConfigurationsAtEveryPointOfASweep) {
+  const TemporaryDirectory directory;
+  const std::string both = directory.Write(
+      "b.toml", std::string("name = \"b\"\nmetric = \"limits.gather_rows_per_s\"\nrounds = 1\n") + kTiny +
+                    "part = \"sparse\"\n[sweep]\nper-chip-batch = [16, 32]\n[[configuration]]\nname = \"a\"\n"
+                    "[[configuration]]\nname = \"b\"\nflags = { reduction-units = 2 }\n");
+  const ProgramResult result =
+      RunHotrow({"experiment", both, "--log", directory.File("log.md"), "--json", "-"});
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  const Json all = Json::parse(result.out)["configurations"];
+  ASSERT_EQ(all.size(), 4U);
+  EXPECT_EQ(all[0]["name"], "a, per-chip-batch 16");
+  EXPECT_EQ(all[3]["name"], "b, per-chip-batch 32");
+  EXPECT_EQ(all[3]["baseline"], "a, per-chip-batch 32");
+  EXPECT_THAT(all[3]["command"], HasSubstr("--reduction-units 2"));
+}
+
+TEST(Experiment, ShippedFilesAreExperiments) {
+  for (const char* name : {"kernel_rows", "one_rank_of_the_original"}) {
+    const ProgramResult result = RunHotrow(
+        {"experiment", std::string(HOTROW_TEST_SOURCE_DIR) + "/../bench/experiments/" + name + ".toml",
+         "--dry-run"});
+    EXPECT_EQ(result.exit_code, 0) << result.err;
+    EXPECT_EQ(Lines(result.out).size(), 6U);
+  }
+}
+
+TEST(Experiment, RunsUnderMpirun) {
+  if (!MpiAvailable()) GTEST_SKIP() << "this build has no MPI (HOTROW_WITH_MPI)";
+  if (std::system("command -v mpirun > /dev/null") != 0)
+    GTEST_SKIP() << "there is no mpirun (Debian: openmpi-bin)";
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  GTEST_SKIP() << "MPI itself is not built for sanitizers";
+#endif
+  const TemporaryDirectory directory;
+  const std::string file = directory.Write(
+      "m.toml", std::string("name = \"transports\"\nrounds = 1\n") + kTiny +
+                    "part = \"alltoall\"\n[[configuration]]\nname = \"threads\"\nflags = { ranks = 2 }\n"
+                    "[[configuration]]\nname = \"mpi\"\nmpi = 2\n");
+  const ProgramResult result =
+      RunHotrow({"experiment", file, "--log", directory.File("log.md"), "--json", "-"});
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  const Json json = Json::parse(result.out);
+  EXPECT_EQ(json["metric"], "ms");
+  EXPECT_THAT(json["configurations"][1]["command"],
+              testing::StartsWith("mpirun -n 2 --oversubscribe hotrow bench "));
+}
+
+class ExperimentMistakes : public testing::Test {
+ protected:
+  void Expect(const std::string& text, const std::vector<std::string>& parts, int exit_code = 2) {
+    const std::string file = directory_.Write("e.toml", text);
+    const ProgramResult result = RunHotrow({"experiment", file, "--log", directory_.File("log.md")});
+    EXPECT_EQ(result.exit_code, exit_code) << text << result.err;
+    EXPECT_THAT(result.err, HasSubstr("error: "));
+    EXPECT_EQ(result.err.find("error: "), result.err.rfind("error: ")) << "said once: " << result.err;
+    for (const std::string& part : parts) EXPECT_THAT(result.err, HasSubstr(part));
+    EXPECT_EQ(result.out, "");
+    EXPECT_EQ(directory_.List(), std::vector<std::string>{"e.toml"}) << "nothing written";
+  }
+
+  const TemporaryDirectory directory_;
+  const std::string head_ = std::string("name = \"e\"\nrounds = 1\n") + kTiny;
+  const std::string pair_ = "[[configuration]]\nname = \"a\"\n[[configuration]]\nname = \"b\"\n";
+};
+
+TEST_F(ExperimentMistakes, OfTheFileNameTheLine) {
+  Expect("name = \"e\"\n\nrouns = 3\n" + pair_, {"e.toml:3", "rouns", "rounds"});
+  Expect("name = \"e\"\nrounds = 0\n" + pair_, {"e.toml:2", "rounds", "1 to 1000"});
+  Expect("name = 3\n" + pair_, {"e.toml:1", "name"});
+  Expect(pair_, {"a name"});
+  Expect(head_, {"nothing to compare"});
+  Expect(head_ + "[sweep]\nseed = 3\n", {"seed", "list"});
+  Expect("baseline = \"c\"\n" + head_ + pair_, {"e.toml:1", "\"c\"", "a, b"});
+  Expect("baseline = { seed = 4 }\n" + head_ + "[sweep]\nseed = [1, 2]\n",
+         {"e.toml:1", "baseline", "[sweep]"});
+  Expect(head_ + "[[configuration]]\nname = \"a\"\n[[configuration]]\nname = \"a\"\n", {"two", "\"a\""});
+  Expect(head_ + "json = \"x\"\n" + pair_, {"json"});
+  Expect("name = [\n", {"e.toml:"});
+}
+
+TEST_F(ExperimentMistakes, OfAConfigurationNameIt) {
+  Expect(head_ + pair_ + "flags = { kernell = \"fused\" }\n", {"configuration \"b\"", "kernell"});
+  Expect(head_ + pair_ + "flags = { steps = 0 }\n", {"configuration \"b\"", "--steps"});
+  Expect(head_ + pair_ + "flags = { kernel = \"fusd\" }\n", {"configuration \"b\"", "fusd", "unfused"});
+  Expect("metric = \"ms_per_step.median\"\n" + head_ + pair_,
+         {"ms_per_step.median", "ms_per_step.rank0_median"});
+  Expect(head_ + "part = \"recat\"\n" + pair_, {"baseline \"a\"", "ms is 0"});
+}
+
+TEST_F(ExperimentMistakes, OfTheTargetsAreFoundBeforeAnythingRuns) {
+  const std::string file = directory_.Write("e.toml", head_ + pair_);
+  for (const auto& [args, part] : std::vector<std::pair<std::vector<std::string>, std::string>>{
+           {{}, "docs/EXPERIMENT_LOG.md"},
+           {{"--log", "/no/such/directory/log.md"}, "/no/such/directory"},
+           {{"--log", file}, "--log"},
+           {{"--log", directory_.File("x"), "--json", directory_.File("x")}, "--json"}}) {
+    std::vector<std::string> all = {"experiment", file};
+    all.insert(all.end(), args.begin(), args.end());
+    const ProgramResult result = RunHotrow(all);
+    EXPECT_EQ(result.exit_code, 2) << result.err;
+    EXPECT_THAT(result.err, HasSubstr(part));
+    EXPECT_THAT(result.err, Not(HasSubstr("round 1")));
+  }
+  EXPECT_EQ(directory_.List(), std::vector<std::string>{"e.toml"});
+}
+
+TEST(Experiment, AnInterruptStopsTheChildAndWritesNothing) {
+  const TemporaryDirectory directory;
+  const std::string file =
+      directory.Write("long.toml", std::string("name = \"long\"\n") + kTiny +
+                                       "[[configuration]]\nname = \"short\"\n"
+                                       "[[configuration]]\nname = \"long\"\nflags = { steps = 100000000 }\n");
+  const std::string log = directory.File("log.md");
+  int progress[2];
+  ASSERT_EQ(pipe(progress), 0);
+  const pid_t child = fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    dup2(progress[1], 2);
+    close(progress[0]);
+    execl(HOTROW_TEST_BINARY, "hotrow", "experiment", file.c_str(), "--log", log.c_str(), nullptr);
+    _exit(127);
+  }
+  close(progress[1]);
+  std::string said;
+  for (char c = 0; said.find('\n') == std::string::npos && read(progress[0], &c, 1) == 1;) said += c;
+  EXPECT_THAT(said, HasSubstr("round 1/5, 1/2: short"));
+  std::this_thread::sleep_for(std::chrono::milliseconds(100));  // the long one is under way
+  kill(child, SIGINT);
+  const auto begin = std::chrono::steady_clock::now();
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(10));
+  EXPECT_TRUE(WIFEXITED(status));
+  EXPECT_EQ(WEXITSTATUS(status), 130);
+  // The pipe ends when all that had it open are gone, the child's child too.
+  for (char c = 0; read(progress[0], &c, 1) == 1;) said += c;
+  close(progress[0]);
+  EXPECT_THAT(said, HasSubstr("interrupted: nothing was written"));
+  EXPECT_EQ(directory.List(), std::vector<std::string>{"long.toml"});
+}
+
+}  // namespace
+}  // namespace hotrow
