@@ -101,7 +101,7 @@ void Report(const BenchFlags& flags, const SyntheticConfig& data, const AllToAll
       fmt::format(
           "{}\nexchanges over {} ranks ({}): {:.3f} ms (median; 10 % {:.3f}, 90 % {:.3f}), {:.2f} GB/s a "
           "rank; {:.1f} MB between ranks{}{}",
-          BenchHeadline(flags, json), flags.ranks, host.transport, 1e3 * seconds,
+          BenchHeadline(flags, json), flags.over.ranks, host.transport, 1e3 * seconds,
           json["ms_10_percent"].get<double>(), json["ms_90_percent"].get<double>(),
           json["gb_s"].get<double>(),
           static_cast<double>(result.ids.sent_bytes + result.pooled.sent_bytes) / 1e6,
@@ -116,12 +116,12 @@ int BenchAllToAll(const BenchFlags& flags) {
   const SyntheticConfig data = MakeBenchData(flags);
   if (flags.model.embedding_dim < 1) Fail("--embedding-dim {}: valid: 1 or more", flags.model.embedding_dim);
   const AllToAllBenchmarkConfig config = MakeConfig(flags, data);
-  return RunRanks(flags.ranks, [&](Communicator& world, const RanksOfHost& host) {
+  return RunRanks(flags.over.ranks, [&](Communicator& world, const RanksOfHost& host) {
     CheckFits(config, world.size(), host.count);
     const AllToAllBenchmarkResult result = RunAllToAll(config, world);
     if (world.rank() == 0) {
       BenchFlags here = flags;
-      here.ranks = world.size();
+      here.over.ranks = world.size();
       Report(here, data, config, host, result);
     }
     return static_cast<int>(kDone);

@@ -11,6 +11,8 @@
 #include "hotrow/base/buffer.h"
 #include "hotrow/base/rng.h"
 #include "hotrow/base/size.h"
+#include "hotrow/benchmark/rank_batches.h"
+#include "hotrow/comm/collectives.h"
 #include "tests/reference/convert.h"
 #include "tests/reference/reference_trainer.h"
 
@@ -20,6 +22,8 @@ namespace {
 namespace ref = hotrow::reference;
 
 constexpr std::int64_t kStepSamples = 32;
+constexpr std::int64_t kSteps = 3;
+constexpr std::int64_t kSparseSamples = 128;
 constexpr double kTolerance = 1e-4;
 // The reference's `doubt` supposes a gradient that was rounded once; sums over thousands of terms in fp32 are
 // off by more.
@@ -43,11 +47,13 @@ class CompactTable {
 
   std::int64_t size() const { return static_cast<std::int64_t>(rows_.size()); }
 
-  ref::Tensor Read(const EmbeddingTable& table) const {
-    ref::Tensor out = ref::Zeros({std::max<std::int64_t>(1, size()), table.dim()});
-    std::vector<float> row(static_cast<std::size_t>(table.dim()));
+  // Collective; of use on rank 0.
+  ref::Tensor Read(const ShardedEmbeddingBagCollection& embeddings, std::int64_t table) const {
+    const std::int64_t dim = embeddings.table_config(table).embedding_dim;
+    ref::Tensor out = ref::Zeros({std::max<std::int64_t>(1, size()), dim});
+    std::vector<float> row(static_cast<std::size_t>(dim));
     for (std::size_t i = 0; i < rows_.size(); ++i) {
-      table.ReadRows(rows_[i], 1, row.data());
+      embeddings.ReadRows(table, rows_[i], 1, row.data());
       std::copy(row.begin(), row.end(), out.data.begin() + static_cast<std::ptrdiff_t>(i * row.size()));
     }
     return out;
@@ -82,20 +88,6 @@ const std::vector<double>& Doubt(const std::map<std::string, ref::State>& states
   return it == states.end() ? none : it->second.doubt;
 }
 
-// Compact forms of every table of the model; renumbers the ids of `features` in place.
-std::vector<CompactTable> Compact(const ModelConfig& model, std::vector<ref::Bags>& features) {
-  std::vector<CompactTable> tables;
-  for (const EmbeddingTableConfig& table : model.tables) {
-    std::vector<ref::Bags*> bags;
-    for (const std::string& name : table.feature_names) {
-      const auto it = std::find(model.features.begin(), model.features.end(), name);
-      bags.push_back(&features[static_cast<std::size_t>(it - model.features.begin())]);
-    }
-    tables.emplace_back(bags);
-  }
-  return tables;
-}
-
 ref::Tensor ReadParameter(const Parameters& parameters, std::int64_t index) {
   const Parameter& p = parameters.list()[static_cast<std::size_t>(index)];
   std::vector<float> values(static_cast<std::size_t>(p.size()));
@@ -105,11 +97,13 @@ ref::Tensor ReadParameter(const Parameters& parameters, std::int64_t index) {
                        values);
 }
 
+// Collective; of use on rank 0.
 ref::Tensors ReadAll(Trainer& trainer, const std::vector<CompactTable>& tables) {
   ref::Tensors all;
   for (std::size_t t = 0; t < tables.size(); ++t) {
-    const EmbeddingTable& table = trainer.embeddings().table(static_cast<std::int64_t>(t));
-    all[ref::TableParameterName(table.name())] = tables[t].Read(table);
+    const auto table = static_cast<std::int64_t>(t);
+    all[ref::TableParameterName(trainer.embeddings().table_config(table).name)] =
+        tables[t].Read(trainer.embeddings(), table);
   }
   const Parameters& parameters = std::as_const(trainer.tower()).parameters();
   for (std::size_t i = 0; i < parameters.list().size(); ++i) {
@@ -118,18 +112,49 @@ ref::Tensors ReadAll(Trainer& trainer, const std::vector<CompactTable>& tables) 
   return all;
 }
 
+// The samples of a rank, one after another, make those of the world.
+std::vector<float> GatherSamples(Communicator& comm, std::span<const float> mine) {
+  std::vector<float> all;
+  for (const std::vector<float>& of_rank : AllGatherV<float>(comm, mine))
+    all.insert(all.end(), of_rank.begin(), of_rank.end());
+  return all;
+}
+
+CheckResult OfRank0(Communicator& comm, CheckResult result) {
+  Broadcast<CheckResult>(comm, std::span(&result, 1));
+  return result;
+}
+
+// Ids of all steps' batches renumbered alike.
+std::vector<CompactTable> CompactAll(const ModelConfig& model, std::vector<ref::Batch>& batches) {
+  std::vector<CompactTable> tables;
+  for (const EmbeddingTableConfig& table : model.tables) {
+    std::vector<ref::Bags*> bags;
+    for (const std::string& name : table.feature_names) {
+      const auto it = std::find(model.features.begin(), model.features.end(), name);
+      for (ref::Batch& batch : batches)
+        bags.push_back(&batch.features[static_cast<std::size_t>(it - model.features.begin())]);
+    }
+    tables.emplace_back(bags);
+  }
+  return tables;
+}
+
 }  // namespace
 
-CheckResult CheckStep(const TrainerConfig& config, const SyntheticConfig& data, std::int64_t batch_size,
-                      ThreadPool& pool) {
-  const std::int64_t samples = std::min(kStepSamples, batch_size);
-  SyntheticSource source(data, &pool);
-  Batch batch;
-  source.Fill(0, 0, samples, batch);
-  ref::Batch ref_batch = ref::ToReference(batch);
-  const std::vector<CompactTable> tables = Compact(config.model, ref_batch.features);
+CheckResult CheckStep(const TrainerConfig& config, const SyntheticConfig& data, std::int64_t global_batch,
+                      Communicator& comm, ThreadPool& pool) {
+  const std::int64_t samples = std::min(kStepSamples, global_batch);
+  const SyntheticSource whole(data, &pool);
+  std::vector<ref::Batch> batches;
+  for (std::int64_t step = 0; step < kSteps; ++step) {
+    Batch batch;
+    whole.Fill(step, step * samples, samples, batch);
+    batches.push_back(ref::ToReference(batch));
+  }
+  const std::vector<CompactTable> tables = CompactAll(config.model, batches);
 
-  Trainer trainer(config, pool);
+  Trainer trainer(config, comm, pool);
   ModelConfig compact_model = config.model;
   for (std::size_t t = 0; t < tables.size(); ++t) {
     compact_model.tables[t].num_embeddings = std::max<std::int64_t>(1, tables[t].size());
@@ -139,74 +164,113 @@ CheckResult CheckStep(const TrainerConfig& config, const SyntheticConfig& data, 
   ref::Trainer reference(compact_model, config.optimizer, dense, config.kernel == BackwardKernel::kUnfused,
                          ReadAll(trainer, tables));
 
-  const float loss = trainer.Step(batch);
-  const ref::Evaluation want = reference.Step(ref_batch);
+  const RankBatches slices(data, samples, comm, pool);
+  Batch batch;
   ErrorMeter meter;
-  meter.Add(static_cast<double>(loss), want.loss, 0);
-  for (std::size_t i = 0; i < want.logits.size(); ++i) {
-    meter.Add(static_cast<double>(trainer.last_logits()[i]), want.logits[i], 0);
+  for (std::int64_t step = 0; step < kSteps; ++step) {
+    slices.Fill(step, batch);
+    const float loss = trainer.Step(batch);
+    const std::vector<float> logits = GatherSamples(comm, trainer.last_logits());
+    const ref::Tensors got = ReadAll(trainer, tables);
+    if (comm.rank() != 0) continue;
+    const ref::Evaluation want = reference.Step(batches[static_cast<std::size_t>(step)]);
+    meter.Add(static_cast<double>(loss), want.loss, 0);
+    for (std::size_t i = 0; i < want.logits.size(); ++i)
+      meter.Add(static_cast<double>(logits[i]), want.logits[i], 0);
+    for (const auto& [name, tensor] : reference.parameters())
+      meter.Add(got.at(name), tensor, Doubt(reference.state(), name));
+    reference.set_parameters(got);
   }
-  const ref::Tensors got = ReadAll(trainer, tables);
-  for (const auto& [name, tensor] : reference.parameters()) {
-    meter.Add(got.at(name), tensor, Doubt(reference.state(), name));
-  }
-  return meter.Result(samples);
+  return OfRank0(comm, meter.Result(samples));
 }
 
-CheckResult CheckSparse(const TrainerConfig& config, const SyntheticConfig& data, std::int64_t batch_size,
-                        ThreadPool& pool) {
-  const ModelConfig& model = config.model;
-  SyntheticSource source(data, &pool);
-  Batch batch;
-  source.Fill(0, 0, batch_size, batch);
-  EmbeddingBagCollection embeddings(model.tables, model.features,
-                                    {.optimizer = config.optimizer,
-                                     .kernel = config.kernel,
-                                     .storage = config.storage,
-                                     .seed = config.seed},
-                                    pool);
-  const std::int64_t dim = model.embedding_dim;
-  const std::int64_t width = CheckedMul(model.num_features(), dim);
-  std::vector<std::int64_t> columns;
-  for (std::int64_t f = 0; f < model.num_features(); ++f) columns.push_back(f * dim);
-  Buffer<float> pooled(CheckedMul(width, batch_size));
-  Buffer<float> gradient(CheckedMul(width, batch_size));
-  RandomSequence random(data.seed, RandomStream::kSyntheticDense, 1);
-  for (float& g : gradient.span()) g = UnitFloat(random.NextWord()) - 0.5F;
+namespace {
 
-  std::vector<ref::Bags> features;
-  for (std::int64_t f = 0; f < model.num_features(); ++f) features.push_back(ref::ToBags(batch.sparse, f));
-  const std::vector<CompactTable> tables = Compact(model, features);
-  std::vector<ref::Tensor> initial;
-  for (std::size_t t = 0; t < tables.size(); ++t) {
-    initial.push_back(tables[t].Read(embeddings.table(static_cast<std::int64_t>(t))));
+// The embeddings of a check, this rank's batch and gradient, and what the lookup gave.
+struct SparseCase {
+  SparseCase(const TrainerConfig& config, Communicator& comm, ThreadPool& pool)
+      : dim(config.model.embedding_dim),
+        width(CheckedMul(config.model.num_features(), dim)),
+        embeddings(config.model.tables, config.model.features, config.plan.value(),
+                   {.optimizer = config.optimizer,
+                    .kernel = config.kernel,
+                    .storage = config.storage,
+                    .seed = config.seed},
+                   config.dist, comm, pool) {
+    for (std::int64_t f = 0; f < config.model.num_features(); ++f) columns.push_back(f * dim);
   }
-  embeddings.Forward(batch.sparse, {pooled.data(), width, columns}, pool);
-  embeddings.Backward(batch.sparse, {gradient.data(), width, columns}, config.reduction_units, 1, pool);
+
+  void Run(const SyntheticConfig& data, std::int64_t samples, std::int64_t units, Communicator& comm,
+           ThreadPool& pool) {
+    const RankBatches slices(data, samples, comm, pool);
+    Batch batch;
+    slices.Fill(0, batch);
+    RandomSequence random(data.seed, RandomStream::kSyntheticDense, 1);
+    gradient.EnsureSize(CheckedMul(width, samples));
+    for (float& g : gradient.span()) g = UnitFloat(random.NextWord()) - 0.5F;
+    Buffer<float> pooled(CheckedMul(width, slices.samples()));
+    embeddings.StartInputDist(batch.sparse, 0, batch.rank_samples);
+    embeddings.FinishInputDist(0);
+    embeddings.Forward(0, {pooled.data(), width, columns});
+    embeddings.Backward(0, {gradient.data() + slices.first() * width, width, columns}, units, 1);
+    all_pooled = GatherSamples(comm, pooled.span());
+  }
+
+  std::int64_t dim;
+  std::int64_t width;
+  std::vector<std::int64_t> columns;
+  ShardedEmbeddingBagCollection embeddings;
+  Buffer<float> gradient;         // of all ranks' samples
+  std::vector<float> all_pooled;  // likewise
+};
+
+}  // namespace
+
+CheckResult CheckSparse(const TrainerConfig& config, const SyntheticConfig& data, std::int64_t global_batch,
+                        Communicator& comm, ThreadPool& pool) {
+  const ModelConfig& model = config.model;
+  const std::int64_t samples = comm.size() == 1 ? global_batch : std::min(kSparseSamples, global_batch);
+  Batch batch;
+  SyntheticSource(data, &pool).Fill(0, 0, samples, batch);
+  std::vector<ref::Batch> batches(1);
+  for (std::int64_t f = 0; f < model.num_features(); ++f)
+    batches[0].features.push_back(ref::ToBags(batch.sparse, f));
+  const std::vector<CompactTable> tables = CompactAll(model, batches);
+  const std::vector<ref::Bags>& features = batches[0].features;
+
+  SparseCase sparse(config, comm, pool);
+  std::vector<ref::Tensor> initial;
+  std::vector<ref::Tensor> updated;
+  for (std::size_t t = 0; t < tables.size(); ++t)
+    initial.push_back(tables[t].Read(sparse.embeddings, static_cast<std::int64_t>(t)));
+  sparse.Run(data, samples, config.reduction_units, comm, pool);
+  for (std::size_t t = 0; t < tables.size(); ++t)
+    updated.push_back(tables[t].Read(sparse.embeddings, static_cast<std::int64_t>(t)));
 
   ErrorMeter meter;
-  for (std::size_t t = 0; t < tables.size(); ++t) {
+  for (std::size_t t = 0; t < tables.size() && comm.rank() == 0; ++t) {
     ref::Tensor table_gradient = ref::Zeros(initial[t].shape);
     std::set<std::int64_t> touched;
     for (std::size_t f = 0; f < features.size(); ++f) {
-      if (embeddings.TableOfFeature(static_cast<std::int64_t>(f)) != static_cast<std::int64_t>(t)) continue;
+      if (sparse.embeddings.TableOfFeature(static_cast<std::int64_t>(f)) != static_cast<std::int64_t>(t))
+        continue;
       const std::vector<double> want = ref::Pool(initial[t], model.tables[t].pooling, features[f]);
       std::vector<double> upstream(want.size());
-      for (std::int64_t s = 0; s < batch_size; ++s) {
-        for (std::int64_t c = 0; c < dim; ++c) {
-          const std::int64_t at = s * width + columns[f] + c;
-          const auto i = static_cast<std::size_t>(s * dim + c);
-          meter.Add(static_cast<double>(pooled[at]), want[i], 0);
-          upstream[i] = static_cast<double>(gradient[at]);
+      for (std::int64_t s = 0; s < samples; ++s) {
+        for (std::int64_t c = 0; c < sparse.dim; ++c) {
+          const std::int64_t at = s * sparse.width + sparse.columns[f] + c;
+          const auto i = static_cast<std::size_t>(s * sparse.dim + c);
+          meter.Add(static_cast<double>(sparse.all_pooled[static_cast<std::size_t>(at)]), want[i], 0);
+          upstream[i] = static_cast<double>(sparse.gradient[at]);
         }
       }
       ref::AddPoolGradient(upstream, model.tables[t].pooling, features[f], table_gradient, touched);
     }
     ref::State state;
     ref::Update(config.optimizer, 1, table_gradient, touched, initial[t], state);
-    meter.Add(tables[t].Read(embeddings.table(static_cast<std::int64_t>(t))), initial[t], state.doubt);
+    meter.Add(updated[t], initial[t], state.doubt);
   }
-  return meter.Result(batch_size);
+  return OfRank0(comm, meter.Result(samples));
 }
 
 }  // namespace hotrow::cli

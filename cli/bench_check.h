@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "hotrow/base/thread_pool.h"
+#include "hotrow/comm/communicator.h"
 #include "hotrow/data/synthetic.h"
 #include "hotrow/train/trainer.h"
 
@@ -16,13 +17,15 @@ struct CheckResult {
   bool ok = false;       ///< max_error <= 1e-4
 };
 
-/// One training step on the first samples (at most 32: the reference is slow) of the first batch: logits,
-/// loss, and every weight that the step touched.
-CheckResult CheckStep(const TrainerConfig& config, const SyntheticConfig& data, std::int64_t batch_size,
-                      ThreadPool& pool);
+/// Collective: three training steps on the first samples (at most 32: the reference is slow) of as many
+/// batches: logits, loss, and every weight that a step touched, each step from the weights the engine had.
+/// Results are rank 0's and given to all.
+CheckResult CheckStep(const TrainerConfig& config, const SyntheticConfig& data, std::int64_t global_batch,
+                      Communicator& comm, ThreadPool& pool);
 
-/// Lookup, backward and update of the whole first batch: every pooled value and every touched row.
-CheckResult CheckSparse(const TrainerConfig& config, const SyntheticConfig& data, std::int64_t batch_size,
-                        ThreadPool& pool);
+/// Collective: lookup, backward and update of the whole first batch (with more than one rank, of its first
+/// 128 samples: rows of other ranks are read one by one): every pooled value and every touched row.
+CheckResult CheckSparse(const TrainerConfig& config, const SyntheticConfig& data, std::int64_t global_batch,
+                        Communicator& comm, ThreadPool& pool);
 
 }  // namespace hotrow::cli

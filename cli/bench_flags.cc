@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "hotrow/base/error.h"
+#include "hotrow/base/size.h"
 #include "hotrow/data/presets.h"
 #include "hotrow/dist/options.h"
 
@@ -30,23 +31,17 @@ void AddBenchFlags(CLI::App& app, BenchFlags& f) {
   app.add_option("--ids", f.ids, "uniform or zipf:ALPHA")->capture_default_str();
   app.add_option("--multi-hot", f.multi_hot, "Ids a sample of every feature: mlperf, one, or a list")
       ->capture_default_str();
-  app.add_option("--ranks", f.ranks,
-                 "recat: ranks that sent ids; alltoall: thread ranks, under mpirun its processes; else 1")
-      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1024}))
-      ->capture_default_str();
   app.add_option("--ranks-per-chip", f.ranks_per_chip, "For the per-chip figure")
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{1024}))
       ->capture_default_str();
-  app.add_option("--recat-mode", f.recat_mode,
-                 "Who brings arrived ids into the lookup's order: none (it reads them as they arrived), cpu, "
-                 "sc or tc")
-      ->capture_default_str();
-  app.add_option("--id-bytes", f.id_bytes,
-                 "Bytes of an id on the wire: auto (4 where every table has fewer than 2^31 rows), 4 or 8")
-      ->capture_default_str();
   app.add_flag("--check", f.check, "First compare with a naive double-precision reference on the same ids");
   app.add_flag("--hash", f.hash, "weights_hash even above 8 GiB of tables");
+  AddRankFlags(app, f.over);
   AddModelFlags(app, f.model);
+}
+
+std::int64_t GlobalBatch(const BenchFlags& flags) {
+  return CheckedMul(flags.per_chip_batch, flags.over.ranks);
 }
 
 SyntheticConfig MakeBenchData(const BenchFlags& flags) {
@@ -61,7 +56,7 @@ SyntheticConfig MakeBenchData(const BenchFlags& flags) {
 int WireIdBytes(const BenchFlags& flags, const SyntheticConfig& data) {
   const std::int64_t largest = *std::max_element(data.rows.begin(), data.rows.end());
   const bool small = largest < std::int64_t{1} << 31;
-  switch (ParseIdBytes(flags.id_bytes)) {
+  switch (ParseIdBytes(flags.over.id_bytes)) {
     case IdBytes::kAuto:
       return small ? 4 : 8;
     case IdBytes::k4:

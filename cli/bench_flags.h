@@ -7,6 +7,7 @@
 
 #include "cli/app.h"
 #include "cli/model_flags.h"
+#include "cli/rank_flags.h"
 #include "hotrow/data/synthetic.h"
 
 namespace hotrow::cli {
@@ -22,13 +23,14 @@ struct BenchFlags {
   std::int64_t warmup = 10;
   std::string ids = "uniform";
   std::string multi_hot = "mlperf";
-  std::int64_t ranks = 1;  ///< under mpirun, the number of its processes once the world is known
+  RankFlags over;  ///< ranks
   std::int64_t ranks_per_chip = 1;
-  std::string recat_mode = "none";
-  std::string id_bytes = "auto";
   bool check = false;
   bool hash = false;
 };
+
+/// Samples of a step: --per-chip-batch times the ranks.
+std::int64_t GlobalBatch(const BenchFlags& flags);
 
 void AddBenchFlags(CLI::App& app, BenchFlags& flags);
 

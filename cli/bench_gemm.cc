@@ -11,6 +11,7 @@
 #include "cli/bench_report.h"
 #include "hotrow/base/error.h"
 #include "hotrow/base/system.h"
+#include "hotrow/base/tree_sum.h"
 #include "hotrow/benchmark/statistics.h"
 #include "hotrow/model/dlrm.h"
 #include "hotrow/model/gemm_limit.h"
@@ -25,16 +26,18 @@ int BenchGemm(const BenchFlags& flags, ThreadPool& pool) {
   const TrainerConfig config = MakeTrainerConfig(
       flags.model, MakeModelConfig(flags.model, SyntheticSource(data).description()), flags.common.seed);
   const std::int64_t units = config.reduction_units;
+  ValidateReductionUnits(units);
   DlrmTower tower(config.model);
   tower.Initialize(flags.common.seed, pool);
   UnitGradients gradients(tower.parameters().padded_size(), std::max<std::int64_t>(units, pool.size()));
-  GemmLimit limit(tower, flags.per_chip_batch, units, gradients, pool);
+  GemmLimit limit(tower, GemmLimit::MakeLayers(tower), flags.per_chip_batch, units, gradients, pool);
   limit.RunOnce();
   std::vector<double> seconds;
   for (std::int64_t step = 0; step < std::max<std::int64_t>(3, flags.steps / 5); ++step) {
     seconds.push_back(limit.RunOnce());
   }
   Json json = BenchFields(flags, data, pool.size());
+  json["reduction_units"] = units;
   for (const char* of_tables : {"kernel", "optimizer", "sharding", "recat_mode"}) json.erase(of_tables);
   const double median = Median(seconds);
   json["ms"] = 1e3 * median;

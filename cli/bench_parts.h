@@ -8,9 +8,9 @@
 namespace hotrow::cli {
 
 /// --part step: the whole training step.
-int BenchStep(const BenchFlags& flags, ThreadPool& pool);
+int BenchStep(const BenchFlags& flags);
 /// --part sparse: the embedding half alone.
-int BenchSparse(const BenchFlags& flags, ThreadPool& pool);
+int BenchSparse(const BenchFlags& flags);
 /// --part gemm: the tower's matrix products alone.
 int BenchGemm(const BenchFlags& flags, ThreadPool& pool);
 /// --part recat: one rank's recat of what --ranks sources sent, on all threads.

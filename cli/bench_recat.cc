@@ -18,8 +18,8 @@ using Json = nlohmann::ordered_json;
 int BenchRecat(const BenchFlags& flags, ThreadPool& pool) {
   const SyntheticConfig data = MakeBenchData(flags);
   const int id_bytes = WireIdBytes(flags, data);
-  const RecatBenchmarkResult result = RunRecat({.mode = ParseRecatMode(flags.recat_mode),
-                                                .sources = flags.ranks,
+  const RecatBenchmarkResult result = RunRecat({.mode = ParseRecatMode(flags.over.recat_mode),
+                                                .sources = flags.over.ranks,
                                                 .samples = flags.per_chip_batch,
                                                 .sizes = data.bag_sizes,
                                                 .id_bytes = id_bytes,
@@ -49,8 +49,8 @@ int BenchRecat(const BenchFlags& flags, ThreadPool& pool) {
       fmt::format("{}\nrecat {} of {} sources, {}-byte ids: {:.3f} ms (median; 10 % {:.3f}, 90 % {:.3f}), "
                   "{:.2f} GB/s of ids; {:.1f} MB read and written\n"
                   "limit: a plain copy of the ids {:.3f} ms, {:.2f} GB/s",
-                  BenchHeadline(flags, json), flags.recat_mode, flags.ranks, id_bytes, 1e3 * seconds,
-                  json["ms_10_percent"].get<double>(), json["ms_90_percent"].get<double>(),
+                  BenchHeadline(flags, json), flags.over.recat_mode, flags.over.ranks, id_bytes,
+                  1e3 * seconds, json["ms_10_percent"].get<double>(), json["ms_90_percent"].get<double>(),
                   json["gb_s"].get<double>(), static_cast<double>(result.bytes_moved) / 1e6, 1e3 * copy,
                   json["limits"]["copy_gb_s"].get<double>()));
   WriteJson(flags.common, json);

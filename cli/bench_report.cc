@@ -8,6 +8,8 @@
 #include "cli/hash_limit.h"
 #include "hotrow/base/size.h"
 #include "hotrow/base/system.h"
+#include "hotrow/comm/collectives.h"
+#include "hotrow/embed/gather_limit.h"
 
 namespace hotrow::cli {
 namespace {
@@ -31,18 +33,18 @@ Json BenchFields(const BenchFlags& flags, const SyntheticConfig& data, int threa
           {"part", flags.part},
           {"version", HOTROW_VERSION},
           {"cpu", CpuName()},
-          {"world", flags.ranks},
+          {"world", flags.over.ranks},
           {"threads", threads},
           {"per_chip_batch", flags.per_chip_batch},
-          {"global_batch", flags.per_chip_batch * flags.ranks},
+          {"global_batch", GlobalBatch(flags)},
           {"cardinality", flags.cardinality},
           {"rows", Sum(data.rows)},
-          {"ids_per_step", ids * flags.per_chip_batch * flags.ranks},
+          {"ids_per_step", ids * GlobalBatch(flags)},
           {"ids", flags.ids},
           {"seed", flags.common.seed},
-          {"sharding", "none"},
+          {"sharding", flags.over.sharding},
           {"kernel", flags.model.kernel},
-          {"recat_mode", flags.recat_mode},
+          {"recat_mode", flags.over.recat_mode},
           {"optimizer", flags.model.optimizer},
           {"precision", flags.model.precision},
           {"reduction_units", flags.model.reduction_units}};
@@ -56,9 +58,9 @@ void DropModelFields(Json& json) {
 std::string BenchHeadline(const BenchFlags& flags, const Json& json) {
   return fmt::format(
       "world {}, {} threads, per-chip batch {}, global batch {}\ncardinality {} ({} rows), {} ids a step\n{}",
-      flags.ranks, json["threads"].get<int>(), flags.per_chip_batch, json["global_batch"].get<std::int64_t>(),
-      flags.cardinality, json["rows"].get<std::int64_t>(), json["ids_per_step"].get<std::int64_t>(),
-      CpuName());
+      flags.over.ranks, json["threads"].get<int>(), flags.per_chip_batch,
+      json["global_batch"].get<std::int64_t>(), flags.cardinality, json["rows"].get<std::int64_t>(),
+      json["ids_per_step"].get<std::int64_t>(), CpuName());
 }
 
 double GigabytesPerSecond(std::int64_t bytes, double seconds) {
@@ -74,7 +76,7 @@ bool ReportCheck(const BenchFlags& flags, const CheckResult& check, Json& json) 
 }
 
 void AddHashes(const BenchFlags& flags, Trainer& trainer, Json& json) {
-  if (trainer.embeddings().LogicalBytes() > kHashedBytes && !flags.hash) {
+  if (trainer.TableBytes() > kHashedBytes && !flags.hash) {
     json["weights_hash"] = nullptr;
     json["state_hash"] = nullptr;
     return;
@@ -90,6 +92,51 @@ Json PhasesJson(const PhaseTimes& phases, std::int64_t steps) {
         1e3 * phases.seconds(static_cast<Phase>(p)) / static_cast<double>(steps);
   }
   return json;
+}
+
+Json ExposedJson(const Json& phases_ms) {
+  Json json = Json::object();
+  for (const Phase phase :
+       {Phase::kInputDist, Phase::kOutputDist, Phase::kGradDist, Phase::kDenseAllReduce}) {
+    const std::string name(kPhaseNames[static_cast<std::size_t>(phase)]);
+    json[name] = phases_ms.at(name);
+  }
+  return json;
+}
+
+Json BytesJson(const PhaseBytes& bytes, std::int64_t steps) {
+  Json json = Json::object();
+  for (int p = 0; p < kPhases; ++p) {
+    const std::int64_t moved = bytes.bytes(static_cast<Phase>(p));
+    if (moved > 0) json[std::string(kPhaseNames[static_cast<std::size_t>(p)])] = moved / steps;
+  }
+  return json;
+}
+
+std::string PhaseLines(const Json& json) {
+  std::string text;
+  for (const auto& [name, value] : json["phases_ms"].items()) {
+    if (value.get<double>() <= 0) continue;
+    text += fmt::format("  {:<16} {:9.3f} ms", name, value.get<double>());
+    const std::int64_t bytes = json["bytes"].value(name, std::int64_t{0});
+    if (bytes > 0) text += fmt::format("  {:10.3f} MB moved", static_cast<double>(bytes) / 1e6);
+    text += "\n";
+  }
+  return text;
+}
+
+TrainerConfig MakeBenchConfig(const BenchFlags& flags, const SyntheticConfig& data, const Communicator& comm,
+                              const RanksOfHost& host) {
+  TrainerConfig config = MakeTrainerConfig(
+      flags.model, MakeModelConfig(flags.model, SyntheticSource(data).description()), flags.common.seed);
+  const std::vector<double> ids(data.bag_sizes.begin(), data.bag_sizes.end());
+  PlaceOnRanks(flags.over, flags.model, ids, comm, host, config);
+  return config;
+}
+
+double GatherLimit(const ShardedEmbeddingBagCollection& embeddings, Communicator& comm, ThreadPool& pool) {
+  comm.Barrier();
+  return comm.size() * AllReduceMin(comm, MeasureGatherLimit(embeddings.shards(), pool));
 }
 
 }  // namespace hotrow::cli

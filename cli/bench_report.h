@@ -7,8 +7,11 @@
 
 #include "cli/bench_check.h"
 #include "cli/bench_flags.h"
+#include "cli/run_ranks.h"
+#include "hotrow/comm/communicator.h"
 #include "hotrow/data/synthetic.h"
 #include "hotrow/trace/phase.h"
+#include "hotrow/trace/phase_bytes.h"
 #include "hotrow/train/trainer.h"
 
 namespace hotrow::cli {
@@ -29,7 +32,23 @@ bool ReportCheck(const BenchFlags& flags, const CheckResult& check, nlohmann::or
 /// weights_hash and state_hash; null for tables above kHashedBytes unless --hash.
 void AddHashes(const BenchFlags& flags, Trainer& trainer, nlohmann::ordered_json& json);
 
-/// Milliseconds a step of every phase, by name.
+/// Milliseconds a step of every phase, by name: what a rank spends in it, waiting for others included.
 nlohmann::ordered_json PhasesJson(const PhaseTimes& phases, std::int64_t steps);
+/// Of those, what moves data: all of it stands in the step's way, since what travels while another phase runs
+/// is in no phase's time.
+nlohmann::ordered_json ExposedJson(const nlohmann::ordered_json& phases_ms);
+/// Bytes a step of every phase that moved any, by name.
+nlohmann::ordered_json BytesJson(const PhaseBytes& bytes, std::int64_t steps);
+
+/// Both as lines of text, from the JSON's phases_ms and bytes: phases that took any time.
+std::string PhaseLines(const nlohmann::ordered_json& json);
+
+/// The configuration that the flags describe, placed on this world.
+TrainerConfig MakeBenchConfig(const BenchFlags& flags, const SyntheticConfig& data, const Communicator& comm,
+                              const RanksOfHost& host);
+
+/// Collective: rows a second that all ranks at once read at random from their own shards
+/// (embed/gather_limit.h).
+double GatherLimit(const ShardedEmbeddingBagCollection& embeddings, Communicator& comm, ThreadPool& pool);
 
 }  // namespace hotrow::cli

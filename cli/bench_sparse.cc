@@ -3,47 +3,68 @@
 #include <fmt/core.h>
 
 #include <nlohmann/json.hpp>
+#include <string>
 #include <vector>
 
 #include "cli/bench_parts.h"
 #include "cli/bench_report.h"
-#include "hotrow/base/system.h"
+#include "cli/run_ranks.h"
 #include "hotrow/benchmark/sparse_benchmark.h"
 #include "hotrow/benchmark/statistics.h"
-#include "hotrow/embed/gather_limit.h"
 
 namespace hotrow::cli {
 
 using Json = nlohmann::ordered_json;
 
-int BenchSparse(const BenchFlags& flags, ThreadPool& pool) {
+namespace {
+
+std::string SparseReport(const BenchFlags& flags, const Json& json, const std::vector<double>& step_seconds) {
+  std::string text = fmt::format(
+      "{}\nforward {:.2f} ms (median; {:.2f} M rows/s, {:.1f} GB/s)\nforward + backward + update {:.2f} ms "
+      "(median; 10 % {:.2f}, 90 % {:.2f})\n",
+      BenchHeadline(flags, json), json["forward_ms"].get<double>(),
+      json["forward_rows_per_s"].get<double>() / 1e6, json["forward_gb_s"].get<double>(),
+      json["step_ms"].get<double>(), 1e3 * Quantile(step_seconds, 0.1), 1e3 * Quantile(step_seconds, 0.9));
+  return text + PhaseLines(json) +
+         fmt::format("limit: row gather {:.2f} M rows/s",
+                     json["limits"]["gather_rows_per_s"].get<double>() / 1e6);
+}
+
+// One rank's part in a run.
+int Run(BenchFlags flags, Communicator& comm, const RanksOfHost& host) {
+  flags.over.ranks = comm.size();
+  ThreadPool pool(ThreadsOfRank(flags.common, comm, host));
   const SyntheticConfig data = MakeBenchData(flags);
-  const DataDescription description = SyntheticSource(data).description();
-  const TrainerConfig config =
-      MakeTrainerConfig(flags.model, MakeModelConfig(flags.model, description), flags.common.seed);
-  Json json = BenchFields(flags, data, pool.size());
-  if (flags.check && !ReportCheck(flags, CheckSparse(config, data, flags.per_chip_batch, pool), json)) {
-    WriteJson(flags.common, json);
-    return kFailed;
+  const TrainerConfig config = MakeBenchConfig(flags, data, comm, host);
+  Json json = BenchFields(flags, data, ProcessThreads(comm, pool.size()));
+  json["transport"] = host.transport;
+  json["reduction_units"] = config.reduction_units;
+  json["output_permute"] = flags.over.output_permute;
+  if (flags.check) {
+    const CheckResult check = CheckSparse(config, data, GlobalBatch(flags), comm, pool);
+    if (comm.rank() == 0) {
+      ReportCheck(flags, check, json);
+      if (!check.ok) WriteJson(flags.common, json);
+    }
+    if (!check.ok) return kFailed;
   }
-  EmbeddingBagCollection embeddings(config.model.tables, config.model.features,
-                                    {.optimizer = config.optimizer,
-                                     .kernel = config.kernel,
-                                     .storage = config.storage,
-                                     .seed = config.seed},
-                                    pool);
-  const SparseBenchmarkResult result = RunSparseBenchmark({.features = config.model.features,
+  ShardedEmbeddingBagCollection embeddings(config.model.tables, config.model.features, config.plan.value(),
+                                           {.optimizer = config.optimizer,
+                                            .kernel = config.kernel,
+                                            .storage = config.storage,
+                                            .seed = config.seed},
+                                           config.dist, comm, pool);
+  const SparseBenchmarkResult result = RunSparseBenchmark({.num_features = config.model.num_features(),
                                                            .data = data,
-                                                           .batch_size = flags.per_chip_batch,
+                                                           .global_batch = GlobalBatch(flags),
                                                            .reduction_units = config.reduction_units,
                                                            .steps = flags.steps,
                                                            .warmup = flags.warmup},
-                                                          embeddings, pool);
+                                                          embeddings, comm, pool);
   std::vector<double> step_seconds;
-  for (std::size_t i = 0; i < result.forward_seconds.size(); ++i) {
+  for (std::size_t i = 0; i < result.forward_seconds.size(); ++i)
     step_seconds.push_back(result.forward_seconds[i] + result.backward_seconds[i]);
-  }
-  const auto ids = static_cast<double>(result.ids_per_step);
+  const auto ids = json["ids_per_step"].get<double>();
   const double row_bytes = static_cast<double>(flags.model.embedding_dim) * sizeof(float);
   json["tables"] = ToString(config.storage);
   json["steps"] = flags.steps;
@@ -53,20 +74,23 @@ int BenchSparse(const BenchFlags& flags, ThreadPool& pool) {
   json["step_ms_mean"] = 1e3 * Mean(step_seconds);
   json["forward_rows_per_s"] = ids / Median(result.forward_seconds);
   json["forward_gb_s"] = ids * row_bytes / Median(result.forward_seconds) / 1e9;
-  json["samples_per_s"] = static_cast<double>(flags.per_chip_batch) / Mean(step_seconds);
-  json["limits"] = {{"gather_rows_per_s", MeasureGatherLimit(embeddings, pool)}};
-  json["peak_rss_bytes"] = PeakResidentBytes();
-  PrintResult(
-      flags.common,
-      fmt::format("{}\nforward {:.2f} ms (median; {:.2f} M rows/s, {:.1f} GB/s)\nforward + backward + update "
-                  "{:.2f} ms (median; 10 % {:.2f}, 90 % {:.2f})\nlimit: row gather {:.2f} M rows/s",
-                  BenchHeadline(flags, json), json["forward_ms"].get<double>(),
-                  json["forward_rows_per_s"].get<double>() / 1e6, json["forward_gb_s"].get<double>(),
-                  json["step_ms"].get<double>(), 1e3 * Quantile(step_seconds, 0.1),
-                  1e3 * Quantile(step_seconds, 0.9),
-                  json["limits"]["gather_rows_per_s"].get<double>() / 1e6));
+  json["samples_per_s"] = static_cast<double>(GlobalBatch(flags)) / Mean(step_seconds);
+  json["phases_ms"] = PhasesJson(result.phases, flags.steps);
+  json["exposed_ms"] = ExposedJson(json["phases_ms"]);
+  json["bytes"] = BytesJson(result.bytes, flags.steps);
+  json["limits"] = {{"gather_rows_per_s", GatherLimit(embeddings, comm, pool)}};
+  json["peak_rss_bytes"] = PeakRss(comm);
+  if (comm.rank() != 0) return kDone;
+  PrintResult(flags.common, SparseReport(flags, json, step_seconds));
   WriteJson(flags.common, json);
   return kDone;
+}
+
+}  // namespace
+
+int BenchSparse(const BenchFlags& flags) {
+  return RunRanks(flags.over.ranks,
+                  [&](Communicator& comm, const RanksOfHost& host) { return Run(flags, comm, host); });
 }
 
 }  // namespace hotrow::cli

@@ -3,16 +3,17 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
 #include "cli/bench_parts.h"
 #include "cli/bench_report.h"
-#include "hotrow/base/system.h"
+#include "cli/run_ranks.h"
 #include "hotrow/benchmark/statistics.h"
 #include "hotrow/benchmark/step_benchmark.h"
-#include "hotrow/embed/gather_limit.h"
+#include "hotrow/comm/gather_trace.h"
 
 namespace hotrow::cli {
 namespace {
@@ -28,9 +29,7 @@ std::string StepReport(const BenchFlags& flags, const Json& json, const std::vec
       BenchHeadline(flags, json), ms("mean_over_ranks"), ms("max_over_ranks"), ms("rank0_median"),
       1e3 * Quantile(step_seconds, 0.1), 1e3 * Quantile(step_seconds, 0.9),
       json["samples_per_s"].get<double>(), json["k_samples_per_s_per_chip"].get<double>());
-  for (const auto& [name, value] : json["phases_ms"].items()) {
-    if (value.get<double>() > 0) text += fmt::format("  {:<16} {:9.3f} ms\n", name, value.get<double>());
-  }
+  text += PhaseLines(json);
   const double limit = json["limits"]["gemm_samples_per_s"].get<double>();
   text += fmt::format(
       "limit: the step's GEMMs alone {:.0f} samples/s ({:.3f} of it reached); row gather {:.2f} M rows/s",
@@ -40,47 +39,90 @@ std::string StepReport(const BenchFlags& flags, const Json& json, const std::vec
   return text;
 }
 
+// One rank's part in a run.
+class StepRun {
+ public:
+  StepRun(const BenchFlags& flags, Communicator& comm, const RanksOfHost& host)
+      : flags_(flags), comm_(comm), host_(host), pool_(ThreadsOfRank(flags.common, comm, host)) {
+    flags_.over.ranks = comm.size();
+    data_ = MakeBenchData(flags_);
+  }
+
+  int Run() {
+    const TrainerConfig config = MakeBenchConfig(flags_, data_, comm_, host_);
+    Json json = BenchFields(flags_, data_, ProcessThreads(comm_, pool_.size()));
+    json["transport"] = host_.transport;
+    json["reduction_units"] = config.reduction_units;
+    json["output_permute"] = flags_.over.output_permute;
+    json["pipeline"] = flags_.over.pipeline;
+    if (flags_.check && !Check(config, json)) return kFailed;
+    Trainer trainer(config, comm_, pool_);
+    Tracer tracer(pool_.size());
+    const bool traced = !flags_.over.profile_dir.empty();
+    const StepBenchmarkResult result = RunStepBenchmark({.data = data_,
+                                                         .global_batch = GlobalBatch(flags_),
+                                                         .steps = flags_.steps,
+                                                         .warmup = flags_.warmup,
+                                                         .pipeline = Pipelined(flags_.over),
+                                                         .tracer = traced ? &tracer : nullptr},
+                                                        trainer);
+    json["micro_batch"] = trainer.tower().micro_batch();
+    json["tables"] = ToString(config.storage);
+    AddTimes(result, json);
+    json["limits"] = {{"gemm_samples_per_s", GlobalBatchOf() / Mean(result.limit_seconds)},
+                      {"gather_rows_per_s", GatherLimit(trainer.embeddings(), comm_, pool_)}};
+    json["losses"] = result.losses;
+    AddHashes(flags_, trainer, json);
+    json["model_bytes"] = trainer.ModelBytes();
+    json["peak_rss_bytes"] = PeakRss(comm_);
+    if (traced) WriteTrace(comm_, tracer, flags_.over.profile_dir);
+    if (comm_.rank() != 0) return kDone;
+    PrintResult(flags_.common, StepReport(flags_, json, result.step_seconds));
+    WriteJson(flags_.common, json);
+    return kDone;
+  }
+
+ private:
+  double GlobalBatchOf() const { return static_cast<double>(GlobalBatch(flags_)); }
+
+  bool Check(const TrainerConfig& config, Json& json) {
+    const CheckResult check = CheckStep(config, data_, GlobalBatch(flags_), comm_, pool_);
+    if (comm_.rank() == 0) {
+      ReportCheck(flags_, check, json);
+      if (!check.ok) WriteJson(flags_.common, json);
+    }
+    return check.ok;
+  }
+
+  void AddTimes(const StepBenchmarkResult& result, Json& json) const {
+    const double slowest = *std::max_element(result.rank_seconds.begin(), result.rank_seconds.end());
+    const double per_rank = static_cast<double>(flags_.per_chip_batch) / slowest / 1e3;
+    json["steps"] = flags_.steps;
+    json["warmup"] = flags_.warmup;
+    json["ms_per_step"] = {{"mean_over_ranks", 1e3 * Mean(result.rank_seconds)},
+                           {"max_over_ranks", 1e3 * slowest},
+                           {"rank0_median", 1e3 * Median(result.step_seconds)}};
+    json["samples_per_s"] = GlobalBatchOf() / slowest;
+    json["k_samples_per_s_per_rank"] = per_rank;
+    json["k_samples_per_s_per_chip"] = per_rank * static_cast<double>(flags_.ranks_per_chip);
+    json["phases_ms"] = PhasesJson(result.phases, flags_.steps);
+    json["exposed_ms"] = ExposedJson(json["phases_ms"]);
+    json["bytes"] = BytesJson(result.bytes, flags_.steps);
+  }
+
+  BenchFlags flags_;
+  Communicator& comm_;
+  const RanksOfHost& host_;
+  ThreadPool pool_;
+  SyntheticConfig data_;
+};
+
 }  // namespace
 
-int BenchStep(const BenchFlags& flags, ThreadPool& pool) {
-  const SyntheticConfig data = MakeBenchData(flags);
-  const DataDescription description = SyntheticSource(data).description();
-  const TrainerConfig config =
-      MakeTrainerConfig(flags.model, MakeModelConfig(flags.model, description), flags.common.seed);
-  Json json = BenchFields(flags, data, pool.size());
-  if (flags.check && !ReportCheck(flags, CheckStep(config, data, flags.per_chip_batch, pool), json)) {
-    WriteJson(flags.common, json);
-    return kFailed;
-  }
-  Trainer trainer(config, pool);
-  const StepBenchmarkResult result = RunStepBenchmark(
-      {.data = data, .batch_size = flags.per_chip_batch, .steps = flags.steps, .warmup = flags.warmup},
-      trainer);
-
-  const double mean = Mean(result.step_seconds);
-  const auto batch = static_cast<double>(flags.per_chip_batch);
-  json["micro_batch"] = trainer.tower().micro_batch();
-  json["tables"] = ToString(config.storage);
-  json["steps"] = flags.steps;
-  json["warmup"] = flags.warmup;
-  json["ms_per_step"] = {{"mean_over_ranks", 1e3 * mean},
-                         {"max_over_ranks", 1e3 * mean},
-                         {"rank0_median", 1e3 * Median(result.step_seconds)}};
-  json["samples_per_s"] = batch / mean;
-  json["k_samples_per_s_per_rank"] = batch / mean / 1e3;
-  json["k_samples_per_s_per_chip"] = batch / mean / 1e3 * static_cast<double>(flags.ranks_per_chip);
-  json["phases_ms"] = PhasesJson(result.phases, flags.steps);
-  json["exposed_ms"] = Json::object();
-  json["bytes"] = Json::object();
-  json["limits"] = {{"gemm_samples_per_s", batch / Mean(result.limit_seconds)},
-                    {"gather_rows_per_s", MeasureGatherLimit(trainer.embeddings(), pool)}};
-  json["losses"] = result.losses;
-  AddHashes(flags, trainer, json);
-  json["model_bytes"] = trainer.ModelBytes();
-  json["peak_rss_bytes"] = PeakResidentBytes();
-  PrintResult(flags.common, StepReport(flags, json, result.step_seconds));
-  WriteJson(flags.common, json);
-  return kDone;
+int BenchStep(const BenchFlags& flags) {
+  return RunRanks(flags.over.ranks, [&](Communicator& comm, const RanksOfHost& host) {
+    return StepRun(flags, comm, host).Run();
+  });
 }
 
 }  // namespace hotrow::cli

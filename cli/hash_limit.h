@@ -5,7 +5,7 @@
 
 namespace hotrow::cli {
 
-/// Hashing reads every row; above this many bytes of tables (EmbeddingBagCollection::LogicalBytes) it is done
+/// Hashing reads every row; above this many bytes of tables (Trainer::TableBytes) it is done
 /// only when asked for.
 inline constexpr std::int64_t kHashedBytes = std::int64_t{8} << 30;
 

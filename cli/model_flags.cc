@@ -39,7 +39,8 @@ void AddModelFlags(CLI::App& app, ModelFlags& f) {
       ->capture_default_str();
   app.add_option("--precision", f.precision, "Of the tower's GEMMs: fp32")->capture_default_str();
   app.add_option("--reduction-units", f.reduction_units,
-                 "Parts, a power of two, that a batch is cut into for reproducible sums")
+                 "Parts that a global batch is cut into for reproducible sums, the ranks times a power of "
+                 "two; 0: 8, or as many more as the ranks need")
       ->capture_default_str();
 }
 
@@ -87,8 +88,7 @@ TrainerConfig MakeTrainerConfig(const ModelFlags& flags, ModelConfig model, std:
   config.kernel = ParseBackwardKernel(flags.kernel);
   config.storage = ParseTableStorage(flags.tables, EagerBytes(model.tables, config.optimizer.kind));
   config.bad_ids = ParseBadIds(flags.bad_ids);
-  ValidateReductionUnits(flags.reduction_units);
-  config.reduction_units = flags.reduction_units;
+  if (flags.reduction_units != 0) config.reduction_units = flags.reduction_units;
   config.seed = seed;
   config.model = std::move(model);
   return config;

@@ -32,7 +32,7 @@ struct ModelFlags {
   std::string tables = "auto";
   std::string bad_ids = "error";
   std::string precision = "fp32";
-  std::int64_t reduction_units = 8;
+  std::int64_t reduction_units = 0;  ///< 0: as many as ranks can share, 8 or more
 };
 
 void AddModelFlags(CLI::App& app, ModelFlags& flags);
@@ -40,7 +40,8 @@ void AddModelFlags(CLI::App& app, ModelFlags& flags);
 /// The model for data of this description: one table "t_NAME" a feature.
 ModelConfig MakeModelConfig(const ModelFlags& flags, const DataDescription& data);
 
-/// Everything of a TrainerConfig; `tables = auto` is decided here from the machine's free memory.
+/// Everything of a TrainerConfig for one rank; `tables = auto` is decided here from the machine's free
+/// memory. cli/rank_flags.h completes it for more.
 TrainerConfig MakeTrainerConfig(const ModelFlags& flags, ModelConfig model, std::uint64_t seed);
 
 }  // namespace hotrow::cli

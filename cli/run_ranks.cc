@@ -5,6 +5,8 @@
 
 #include "cli/app.h"
 #include "hotrow/base/error.h"
+#include "hotrow/base/system.h"
+#include "hotrow/comm/reduce.h"
 #include "hotrow/comm/thread_ranks.h"
 
 namespace hotrow::cli {
@@ -39,6 +41,15 @@ int RunRanks(std::int64_t ranks, FunctionRef<int(Communicator&, const RanksOfHos
     if (world.rank() == 0) code = mine;
   });
   return code;
+}
+
+int ProcessThreads(Communicator& comm, int threads) {
+  return comm.shares_memory() ? static_cast<int>(AllReduceSum<std::int64_t>(comm, threads)) : threads;
+}
+
+std::int64_t PeakRss(Communicator& comm) {
+  const std::int64_t here = PeakResidentBytes();
+  return comm.shares_memory() ? here : AllReduceSum(comm, here);
 }
 
 }  // namespace hotrow::cli

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -13,13 +14,19 @@
 #include "cli/config_file.h"
 #include "cli/data_flags.h"
 #include "cli/evaluation_report.h"
+#include "cli/hash_limit.h"
 #include "cli/model_flags.h"
+#include "cli/rank_flags.h"
+#include "cli/run_ranks.h"
 #include "cli/targets.h"
 #include "hotrow/base/error.h"
 #include "hotrow/base/system.h"
+#include "hotrow/comm/gather_trace.h"
+#include "hotrow/comm/reduce.h"
 #include "hotrow/data/presets.h"
 #include "hotrow/train/loop.h"
 #include "hotrow/train/model_file.h"
+#include "hotrow/train/rank_source.h"
 
 namespace hotrow::cli {
 namespace {
@@ -29,6 +36,7 @@ using Json = nlohmann::ordered_json;
 struct TrainFlags {
   CommonFlags common;
   ModelFlags model;
+  RankFlags over;
   DataFlags data;
   std::vector<std::string> eval_data;
   bool shuffle = true;
@@ -66,6 +74,7 @@ void AddFlags(CLI::App& app, TrainFlags& f) {
   app.add_option("--save", f.save, "Write the model as safetensors under TorchRec's names")
       ->type_name("FILE");
   AddModelFlags(app, f.model);
+  AddRankFlags(app, f.over);
 }
 
 std::string Duration(double seconds) {
@@ -100,7 +109,10 @@ const char* ToString(StopReason reason) {
   return "";
 }
 
-Json ResultJson(const TrainFlags& flags, const LoopResult& result, Trainer& trainer) {
+// Collective.
+Json ResultJson(const TrainFlags& flags, const LoopResult& result, const RanksOfHost& host,
+                Trainer& trainer) {
+  Communicator& comm = trainer.comm();
   Json evaluations = Json::array();
   double best = 0;
   for (const EvaluationPoint& point : result.evaluations) {
@@ -110,24 +122,25 @@ Json ResultJson(const TrainFlags& flags, const LoopResult& result, Trainer& trai
     best = std::max(best, std::isnan(point.result.auc) ? 0 : point.result.auc);
     evaluations.push_back(std::move(item));
   }
-  constexpr std::int64_t kHashedBytes = std::int64_t{8} << 30;
-  const bool hashed = trainer.embeddings().LogicalBytes() <= kHashedBytes;
+  const bool hashed = trainer.TableBytes() <= kHashedBytes;
   Json json = {
       {"command", "train"},
       {"version", HOTROW_VERSION},
       {"cpu", CpuName()},
-      {"world", 1},
-      {"threads", trainer.pool().size()},
+      {"world", comm.size()},
+      {"transport", host.transport},
+      {"threads", ProcessThreads(comm, trainer.pool().size())},
       {"seed", flags.common.seed},
       {"batch_size", flags.loop.batch_size},
       {"epochs", flags.loop.epochs},
-      {"reduction_units", flags.model.reduction_units},
+      {"sharding", flags.over.sharding},
+      {"reduction_units", trainer.config().reduction_units},
       {"steps", result.steps},
       {"samples", result.samples},
       {"seconds", result.seconds},
       {"samples_per_s", result.seconds > 0 ? static_cast<double>(result.samples) / result.seconds : 0},
       {"stopped", ToString(result.reason)},
-      {"bad_ids", trainer.bad_ids()},
+      {"bad_ids", AllReduceSum(comm, trainer.bad_ids())},
       {"losses", result.losses},
       {"evaluations", evaluations}};
   if (!result.evaluations.empty()) {
@@ -137,8 +150,14 @@ Json ResultJson(const TrainFlags& flags, const LoopResult& result, Trainer& trai
   json["weights_hash"] = hashed ? Json(fmt::format("{:016x}", trainer.WeightsHash())) : Json(nullptr);
   json["state_hash"] = hashed ? Json(fmt::format("{:016x}", trainer.StateHash())) : Json(nullptr);
   json["saved"] = flags.save.empty() ? Json(nullptr) : Json(flags.save);
-  json["peak_rss_bytes"] = PeakResidentBytes();
+  json["peak_rss_bytes"] = PeakRss(comm);
   return json;
+}
+
+LoopConfig LoopOf(const TrainFlags& flags) {
+  LoopConfig loop = flags.loop;
+  loop.pipeline = Pipelined(flags.over);
+  return loop;
 }
 
 DataSpec TrainingSpec(const TrainFlags& flags) {
@@ -164,48 +183,110 @@ void CheckOutputs(const TrainFlags& flags) {
   CheckTargets({{"--save", flags.save}, {"--json", flags.common.json}}, inputs);
 }
 
-int Run(TrainFlags& flags, CLI::App& app) {
-  if (!flags.common.config.empty()) ApplyConfigFile(app, flags.common.config);
-  CheckOutputs(flags);
-  ThreadPool pool(flags.common.ThreadCount());
-  const DataSpec spec = TrainingSpec(flags);
-  const std::shared_ptr<const RecordEncoder> encoder = MakeEncoder(spec);
-  const std::unique_ptr<BatchSource> source = OpenSource(spec, encoder);
+// What all ranks of this process train on and evaluate with.
+struct TrainData {
+  std::shared_ptr<const RecordEncoder> encoder;
+  std::unique_ptr<BatchSource> source;
   std::unique_ptr<BatchSource> eval_source;
+};
+
+TrainData OpenData(const TrainFlags& flags) {
+  const DataSpec spec = TrainingSpec(flags);
+  TrainData data;
+  data.encoder = MakeEncoder(spec);
+  data.source = OpenSource(spec, data.encoder);
   if (!flags.eval_data.empty()) {
     DataSpec eval_spec = spec;
     eval_spec.paths = flags.eval_data;
     eval_spec.shuffle = false;
-    eval_source = OpenSource(eval_spec, encoder);
+    data.eval_source = OpenSource(eval_spec, data.encoder);
   }
-  Trainer trainer(
-      MakeTrainerConfig(flags.model, MakeModelConfig(flags.model, source->description()), flags.common.seed),
-      pool);
+  return data;
+}
 
+std::vector<double> IdsPerSample(const DataDescription& data) {
+  std::vector<double> ids;
+  for (const SparseFeature& feature : data.features)
+    ids.push_back(feature.fixed_size > 0 ? feature.fixed_size : 1);
+  return ids;
+}
+
+// One rank's part in a run.
+class TrainRun {
+ public:
+  TrainRun(const TrainFlags& flags, TrainData& data, Communicator& comm, const RanksOfHost& host)
+      : flags_(flags),
+        data_(data),
+        comm_(comm),
+        host_(host),
+        pool_(ThreadsOfRank(flags.common, comm, host)) {}
+
+  int Run() {
+    const DataDescription& description = data_.source->description();
+    TrainerConfig config =
+        MakeTrainerConfig(flags_.model, MakeModelConfig(flags_.model, description), flags_.common.seed);
+    PlaceOnRanks(flags_.over, flags_.model, IdsPerSample(description), comm_, host_, config);
+    Trainer trainer(config, comm_, pool_);
+    Tracer tracer(pool_.size());
+    const bool traced = !flags_.over.profile_dir.empty();
+    if (traced) trainer.set_tracer(&tracer);
+    RankSource source(*data_.source, comm_);
+    std::optional<RankSource> eval_source;
+    if (data_.eval_source) eval_source.emplace(*data_.eval_source, comm_);
+    const LoopResult result =
+        TrainLoop(trainer, source, eval_source ? &*eval_source : nullptr, LoopOf(flags_), Observer());
+    if (traced) WriteTrace(comm_, tracer, flags_.over.profile_dir);
+    if (!flags_.save.empty()) {
+      std::map<std::string, std::string> metadata;
+      if (data_.encoder) metadata["hotrow.encoder"] = data_.encoder->ToJson();
+      SaveModel(trainer, flags_.save, metadata);
+    }
+    const Json json = ResultJson(flags_, result, host_, trainer);
+    if (comm_.rank() == 0) Report(result, json);
+    return result.reason == StopReason::kInterrupted ? kInterrupted : kDone;
+  }
+
+ private:
+  LoopObserver Observer() const {
+    LoopObserver observer;
+    observer.interrupted = &g_interrupted;
+    if (comm_.rank() != 0) return observer;
+    observer.on_progress = [this](const Progress& p) { PrintProgress(flags_.common, Describe(p)); };
+    observer.on_evaluation = [this](const EvaluationPoint& point) {
+      PrintProgress(flags_.common,
+                    fmt::format("epoch {:.2f}: {}", point.epoch, EvaluationText(point.result)));
+    };
+    return observer;
+  }
+
+  void Report(const LoopResult& result, const Json& json) const {
+    std::string text =
+        fmt::format("trained {} steps, {} samples in {:.1f} s ({:.0f} samples/s)", result.steps,
+                    result.samples, result.seconds, json["samples_per_s"].get<double>());
+    if (json["bad_ids"].get<std::int64_t>() > 0)
+      text += fmt::format("\n{} ids outside their tables", json["bad_ids"].get<std::int64_t>());
+    if (!result.evaluations.empty()) text += "\n" + EvaluationText(result.evaluations.back().result);
+    if (json["weights_hash"].is_string()) text += "\nweights_hash " + json["weights_hash"].get<std::string>();
+    if (!flags_.save.empty()) text += "\nsaved " + flags_.save;
+    PrintResult(flags_.common, text);
+    WriteJson(flags_.common, json);
+  }
+
+  const TrainFlags& flags_;
+  TrainData& data_;
+  Communicator& comm_;
+  const RanksOfHost& host_;
+  ThreadPool pool_;
+};
+
+int Run(TrainFlags& flags, CLI::App& app) {
+  if (!flags.common.config.empty()) ApplyConfigFile(app, flags.common.config);
+  CheckOutputs(flags);
+  TrainData data = OpenData(flags);
   InstallInterruptHandler();
-  LoopObserver observer;
-  observer.on_progress = [&](const Progress& p) { PrintProgress(flags.common, Describe(p)); };
-  observer.on_evaluation = [&](const EvaluationPoint& point) {
-    PrintProgress(flags.common, fmt::format("epoch {:.2f}: {}", point.epoch, EvaluationText(point.result)));
-  };
-  observer.interrupted = &g_interrupted;
-  const LoopResult result = TrainLoop(trainer, *source, eval_source.get(), flags.loop, observer);
-
-  if (!flags.save.empty()) {
-    std::map<std::string, std::string> metadata;
-    if (encoder) metadata["hotrow.encoder"] = encoder->ToJson();
-    SaveModel(trainer, flags.save, metadata);
-  }
-  const Json json = ResultJson(flags, result, trainer);
-  std::string text = fmt::format("trained {} steps, {} samples in {:.1f} s ({:.0f} samples/s)", result.steps,
-                                 result.samples, result.seconds, json["samples_per_s"].get<double>());
-  if (trainer.bad_ids() > 0) text += fmt::format("\n{} ids outside their tables", trainer.bad_ids());
-  if (!result.evaluations.empty()) text += "\n" + EvaluationText(result.evaluations.back().result);
-  if (json["weights_hash"].is_string()) text += "\nweights_hash " + json["weights_hash"].get<std::string>();
-  if (!flags.save.empty()) text += "\nsaved " + flags.save;
-  PrintResult(flags.common, text);
-  WriteJson(flags.common, json);
-  return result.reason == StopReason::kInterrupted ? kInterrupted : kDone;
+  return RunRanks(flags.over.ranks, [&](Communicator& comm, const RanksOfHost& host) {
+    return TrainRun(flags, data, comm, host).Run();
+  });
 }
 
 }  // namespace

@@ -15,11 +15,22 @@ namespace hotrow {
 /// Units that a batch may be cut into, at most.
 inline constexpr std::int64_t kMaxReductionUnits = std::int64_t{1} << 20;
 
-/// Throws Error unless `units` is a power of two from 1 to kMaxReductionUnits.
-inline void ValidateReductionUnits(std::int64_t units) {
-  if (units < 1 || units > kMaxReductionUnits || !std::has_single_bit(static_cast<std::uint64_t>(units))) {
-    Fail("reduction units: {} is not a power of two from 1 to {}", units, kMaxReductionUnits);
-  }
+/// Throws Error unless each of `ranks` can own an aligned block of the units: `units` is ranks x a power of
+/// two, from 1 to kMaxReductionUnits.
+inline void ValidateReductionUnits(std::int64_t units, std::int64_t ranks = 1) {
+  const bool shared = units >= ranks && units <= kMaxReductionUnits && units % ranks == 0 &&
+                      std::has_single_bit(static_cast<std::uint64_t>(units / ranks));
+  if (shared) return;
+  if (ranks == 1) Fail("reduction units: {} is not a power of two from 1 to {}", units, kMaxReductionUnits);
+  Fail("reduction units: {} ranks cannot share {}; valid: {}, {}, {}, ... up to {}", ranks, units, ranks,
+       2 * ranks, 4 * ranks, kMaxReductionUnits);
+}
+
+/// The units a global batch is cut into where nobody chose: the fewest that `ranks` can share, 8 at least.
+constexpr std::int64_t DefaultReductionUnits(std::int64_t ranks) {
+  std::int64_t units = ranks;
+  while (units < 8) units *= 2;
+  return units;
 }
 
 /// Between consecutive present units `unit` < `next` the subtrees of 2^TreeLevel units around `unit` are

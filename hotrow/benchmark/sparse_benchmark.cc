@@ -2,21 +2,25 @@
 
 #include "hotrow/base/buffer.h"
 #include "hotrow/base/rng.h"
+#include "hotrow/benchmark/rank_batches.h"
+#include "hotrow/comm/collectives.h"
+#include "hotrow/comm/gather_phases.h"
 #include "hotrow/trace/phase.h"
 
 namespace hotrow {
 namespace {
 
-// Gradients as small as a real step's: uniform in [-1, 1) / batch.
-void FillGradient(Buffer<float>& gradient, std::int64_t row_width, std::int64_t rows, std::uint64_t seed,
-                  ThreadPool& pool) {
-  gradient.EnsureSize(row_width * rows);
-  pool.Run(rows, [&](std::int64_t row, int) {
+// Gradients as small as a real step's, uniform in [-1, 1) / global batch, the same whatever the world.
+void FillGradient(Buffer<float>& gradient, std::int64_t row_width, const RankBatches& source,
+                  const SparseBenchmarkConfig& config, ThreadPool& pool) {
+  gradient.EnsureSize(row_width * source.samples());
+  pool.Run(source.samples(), [&](std::int64_t row, int) {
     float* out = gradient.data() + row * row_width;
     for (std::int64_t c = 0; c < row_width; ++c) {
-      const auto words = RandomWords(seed, RandomStream::kSyntheticDense, static_cast<std::uint64_t>(row),
-                                     static_cast<std::uint32_t>(c));
-      out[c] = (2.0F * UnitFloat(words[0]) - 1.0F) / static_cast<float>(rows);
+      const auto words =
+          RandomWords(config.data.seed, RandomStream::kSyntheticDense,
+                      static_cast<std::uint64_t>(source.first() + row), static_cast<std::uint32_t>(c));
+      out[c] = (2.0F * UnitFloat(words[0]) - 1.0F) / static_cast<float>(config.global_batch);
     }
   });
 }
@@ -24,34 +28,42 @@ void FillGradient(Buffer<float>& gradient, std::int64_t row_width, std::int64_t 
 }  // namespace
 
 SparseBenchmarkResult RunSparseBenchmark(const SparseBenchmarkConfig& config,
-                                         EmbeddingBagCollection& embeddings, ThreadPool& pool) {
+                                         ShardedEmbeddingBagCollection& embeddings, Communicator& comm,
+                                         ThreadPool& pool) {
   std::vector<std::int64_t> columns;
   std::int64_t width = 0;
-  for (std::size_t f = 0; f < config.features.size(); ++f) {
+  for (std::int64_t f = 0; f < config.num_features; ++f) {
     columns.push_back(width);
-    width += embeddings.table(embeddings.TableOfFeature(static_cast<std::int64_t>(f))).config().embedding_dim;
+    width += embeddings.table_config(embeddings.TableOfFeature(f)).embedding_dim;
   }
-  Buffer<float> pooled(width * config.batch_size);
+  const RankBatches source(config.data, config.global_batch, comm, pool);
+  Buffer<float> pooled(width * source.samples());
   Buffer<float> gradient;
-  FillGradient(gradient, width, config.batch_size, config.data.seed, pool);
+  FillGradient(gradient, width, source, config, pool);
 
-  SyntheticSource source(config.data, &pool);
-  source.StartEpoch(0);
   Batch batch;
   SparseBenchmarkResult result;
   for (std::int64_t step = 0; step < config.warmup + config.steps; ++step) {
-    source.Next(config.batch_size, batch);
+    if (step == config.warmup) {
+      embeddings.phases().Reset();
+      embeddings.bytes().Reset();
+    }
+    source.Fill(step, batch);
+    comm.Barrier();
     const double begin = NowSeconds();
-    embeddings.Forward(batch.sparse, {pooled.data(), width, columns}, pool);
+    embeddings.StartInputDist(batch.sparse, 0, batch.rank_samples);
+    embeddings.FinishInputDist(0);
+    embeddings.Forward(0, {pooled.data(), width, columns});
     const double middle = NowSeconds();
-    embeddings.Backward(batch.sparse, {gradient.data(), width, columns}, config.reduction_units, step + 1,
-                        pool);
-    const double end = NowSeconds();
+    embeddings.Backward(0, {gradient.data(), width, columns}, config.reduction_units, step + 1);
+    double seconds[] = {middle - begin, NowSeconds() - middle};
+    AllReduceMax<double>(comm, seconds);
     if (step < config.warmup) continue;
-    result.forward_seconds.push_back(middle - begin);
-    result.backward_seconds.push_back(end - middle);
+    result.forward_seconds.push_back(seconds[0]);
+    result.backward_seconds.push_back(seconds[1]);
   }
-  result.ids_per_step = static_cast<std::int64_t>(batch.sparse.values().size());
+  result.phases = MeanOverRanks(comm, embeddings.phases());
+  result.bytes = SumOverRanks(comm, embeddings.bytes());
   return result;
 }
 

@@ -1,34 +1,39 @@
 #pragma once
-// The embedding part alone: pooled lookup, then backward and update, with a fixed gradient in place of a
-// tower.
+// The embedding part alone: input dist, pooled lookup and output dist, then backward and update, with a fixed
+// gradient in place of a tower.
 
 #include <cstdint>
 #include <vector>
 
 #include "hotrow/base/thread_pool.h"
+#include "hotrow/comm/communicator.h"
 #include "hotrow/data/synthetic.h"
-#include "hotrow/embed/embedding_bag_collection.h"
-#include "hotrow/embed/table_config.h"
+#include "hotrow/sharded/sharded_embedding_bag_collection.h"
+#include "hotrow/trace/phase.h"
+#include "hotrow/trace/phase_bytes.h"
 
 namespace hotrow {
 
 struct SparseBenchmarkConfig {
-  std::vector<std::string> features;
+  std::int64_t num_features = 0;
   SyntheticConfig data;
-  std::int64_t batch_size = 4096;
+  std::int64_t global_batch = 4096;
   std::int64_t reduction_units = 8;
   std::int64_t steps = 50;
   std::int64_t warmup = 10;
 };
 
+/// Times are of the slowest rank of each step.
 struct SparseBenchmarkResult {
   std::vector<double> forward_seconds;   ///< [steps]
   std::vector<double> backward_seconds;  ///< [steps] backward and update
-  std::int64_t ids_per_step = 0;
+  PhaseTimes phases;                     ///< summed over the timed steps, the mean of the ranks
+  PhaseBytes bytes;                      ///< summed over the timed steps and the ranks
 };
 
-/// Ids are new each step and made outside the timed region.
+/// Collective. Ids are new each step and made outside the timed region.
 SparseBenchmarkResult RunSparseBenchmark(const SparseBenchmarkConfig& config,
-                                         EmbeddingBagCollection& embeddings, ThreadPool& pool);
+                                         ShardedEmbeddingBagCollection& embeddings, Communicator& comm,
+                                         ThreadPool& pool);
 
 }  // namespace hotrow

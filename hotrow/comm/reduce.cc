@@ -35,6 +35,10 @@ void Add(const T* a, const T* b, std::int64_t count, T* out) {
 template <typename T>
 void TreeSum(std::span<const T* const> sources, std::int64_t count, T* out) {
   HOTROW_CHECK(!sources.empty());
+  if (sources.size() == 1) {
+    if (sources[0] != out) std::copy_n(sources[0], count, out);
+    return;
+  }
   std::vector<T> partial(static_cast<std::size_t>((std::bit_width(sources.size()) + 1) * kBlock));
   std::array<const T*, kLevels> slots{};
   for (std::int64_t begin = 0; begin < count; begin += kBlock) {

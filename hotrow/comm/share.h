@@ -66,4 +66,19 @@ class Share {
   std::vector<std::span<T>> spans_;
 };
 
+/// Collective: one object for all ranks that share memory, made by rank 0; of ranks that do not, each makes
+/// its own. make() returns a std::shared_ptr.
+template <typename Make>
+auto MakeShared(Communicator& comm, Make&& make) -> decltype(make()) {
+  using Pointer = decltype(make());
+  const bool shared = comm.size() > 1 && comm.shares_memory();
+  Pointer made = comm.rank() == 0 || !shared ? make() : nullptr;
+  if (!shared) return made;
+  const Pointer* const mine = &made;
+  Share<const Pointer* const> of_ranks(comm, std::span<const Pointer* const>(&mine, 1));
+  Pointer first = *of_ranks.spans()[0][0];
+  of_ranks.Release();
+  return first;
+}
+
 }  // namespace hotrow

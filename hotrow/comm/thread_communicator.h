@@ -11,7 +11,7 @@
 
 namespace hotrow::internal {
 
-class ThreadCommunicator final : public Communicator {
+class ThreadCommunicator : public Communicator {
  public:
   ThreadCommunicator(ThreadExchange& exchange, int rank);
 

@@ -31,7 +31,18 @@ void RunRank(ThreadExchange& exchange, int rank, FunctionRef<void(Communicator&)
   exchange.Leave(rank);
 }
 
+// A base, so that it is there before the communicator is.
+struct World {
+  ThreadExchange exchange{1, 0};
+};
+class SoleRank final : private World, public ThreadCommunicator {
+ public:
+  SoleRank() : ThreadCommunicator(exchange, 0) {}
+};
+
 }  // namespace
+
+std::unique_ptr<Communicator> MakeSoleRank() { return std::make_unique<SoleRank>(); }
 
 void RunThreadRanks(int ranks, FunctionRef<void(Communicator&)> body, const ThreadRanksOptions& options) {
   HOTROW_CHECK(ranks >= 1);

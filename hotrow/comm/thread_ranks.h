@@ -1,6 +1,8 @@
 #pragma once
 // Ranks as threads of this process.
 
+#include <memory>
+
 #include "hotrow/base/function_ref.h"
 #include "hotrow/comm/communicator.h"
 
@@ -15,5 +17,8 @@ struct ThreadRanksOptions {
 /// when all have returned. When a rank throws, the other ranks' collectives throw Aborted, and once all are
 /// gone the first failure is rethrown here. Ranks that wait sleep; none spins.
 void RunThreadRanks(int ranks, FunctionRef<void(Communicator&)> body, const ThreadRanksOptions& options = {});
+
+/// A world of one rank, for those who have no others: every collective returns at once.
+std::unique_ptr<Communicator> MakeSoleRank();
 
 }  // namespace hotrow

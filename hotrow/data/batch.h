@@ -11,13 +11,16 @@
 
 namespace hotrow {
 
-/// Samples [first_sample, first_sample + size) of the epoch's global order.
+/// Samples [first_sample, first_sample + size) of the epoch's global order: a global batch, or a rank's slice
+/// of one, which may be empty.
 struct Batch {
   std::int64_t first_sample = 0;
   std::int64_t size = 0;
   std::vector<float> dense;   ///< [size, num_dense], row-major, finite
   KeyedJaggedTensor sparse;   ///< size samples
   std::vector<float> labels;  ///< [size], each 0 or 1; empty when the data has none (prediction)
+  /// Samples of every rank's slice, in rank order, this one's among them; empty where that is not known.
+  std::vector<std::int64_t> rank_samples;
 };
 
 /// A sparse feature as a model needs to know it: the table behind it.

@@ -1,12 +1,10 @@
 #include "hotrow/dense/dense_optimizer.h"
 
 #include <algorithm>
-#include <vector>
 
 #include "hotrow/base/error.h"
 #include "hotrow/base/rng.h"
 #include "hotrow/base/tree_sum.h"
-#include "hotrow/optim/optimizer_factors.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "hotrow/dense/dense_optimizer.cc"
@@ -142,33 +140,49 @@ DenseOptimizer::DenseOptimizer(const OptimizerConfig& config, const Parameters& 
 
 void DenseOptimizer::Step(Parameters& parameters, std::span<const float* const> unit_gradients,
                           std::int64_t step, ThreadPool& pool) {
-  constexpr std::int64_t kElementsATask = 1 << 15;
-  std::vector<const float*> gradients;
-  std::vector<std::uint64_t> units;
+  DenseUpdate update;
+  update.Begin(*this, parameters, unit_gradients, step);
+  const std::int64_t parts = CeilDiv(parameters.padded_size(), DenseUpdate::kPart);
+  pool.Run(parts, [&](std::int64_t part, int) {
+    const std::int64_t begin = part * DenseUpdate::kPart;
+    update.Run({begin, std::min(parameters.padded_size(), begin + DenseUpdate::kPart)});
+  });
+}
+
+void DenseUpdate::Begin(DenseOptimizer& optimizer, Parameters& parameters,
+                        std::span<const float* const> unit_gradients, std::int64_t step) {
+  config_ = &optimizer.config();
+  factors_ = MakeOptimizerFactors(*config_, step);
+  parameters_ = &parameters;
+  const std::span<float> state = optimizer.state();
+  const auto size = static_cast<std::size_t>(parameters.padded_size());
+  state_[0] = state.empty() ? nullptr : state.data();
+  state_[1] = state.size() > size ? state.data() + size : nullptr;
+  gradients_.clear();
+  units_.clear();
   for (std::size_t unit = 0; unit < unit_gradients.size(); ++unit) {
     if (unit_gradients[unit] == nullptr) continue;
-    gradients.push_back(unit_gradients[unit]);
-    units.push_back(unit);
+    gradients_.push_back(unit_gradients[unit]);
+    units_.push_back(unit);
   }
-  const std::int64_t size = parameters.padded_size();
+}
+
+void DenseUpdate::Run(Slice elements) const {
   UpdateJob job;
-  job.config = &config_;
-  job.factors = MakeOptimizerFactors(config_, step);
-  job.weights = parameters.weights();
-  if (state_size_ > 0) job.state[0] = state_.at(1);
-  if (state_size_ > size) job.state[1] = state_.at(1) + size;
-  job.gradients = gradients.data();
-  job.units = units.data();
-  job.num_units = static_cast<std::int64_t>(units.size());
-  job.first_eight = units.size() == 8 && units.back() == 7;
-  pool.Run(CeilDiv(size, kElementsATask), [&](std::int64_t task, int) {
-    UpdateJob part = job;
-    part.begin = task * kElementsATask;
-    part.end = std::min(size, part.begin + kElementsATask);
-    HWY_DYNAMIC_DISPATCH(UpdateSimd)(part);
-  });
+  job.config = config_;
+  job.factors = factors_;
+  job.weights = parameters_->weights();
+  job.state[0] = state_[0];
+  job.state[1] = state_[1];
+  job.gradients = gradients_.data();
+  job.units = units_.data();
+  job.num_units = static_cast<std::int64_t>(units_.size());
+  job.first_eight = units_.size() == 8 && units_.back() == 7;
+  job.begin = elements.begin;
+  job.end = elements.end;
+  HWY_DYNAMIC_DISPATCH(UpdateSimd)(job);
   // Where eps is 0, a gradient that was always 0 makes 0 / 0; in padding that would reach real columns.
-  parameters.ZeroPadding(parameters.weights());
+  parameters_->ZeroPadding(parameters_->weights(), elements);
 }
 
 std::uint64_t DenseOptimizer::StateHash(const Parameters& parameters) const {

@@ -3,11 +3,14 @@
 
 #include <cstdint>
 #include <span>
+#include <vector>
 
+#include "hotrow/base/size.h"
 #include "hotrow/base/thread_pool.h"
 #include "hotrow/dense/arena.h"
 #include "hotrow/dense/parameters.h"
 #include "hotrow/optim/optimizer_config.h"
+#include "hotrow/optim/optimizer_factors.h"
 
 namespace hotrow {
 
@@ -20,9 +23,7 @@ class DenseOptimizer {
   const OptimizerConfig& config() const { return config_; }
   void set_learning_rate(float learning_rate) { config_.learning_rate = learning_rate; }
 
-  /// unit_gradients[u] points at unit u's gradient [padded_size]; null: the unit is absent and adds nothing.
-  /// Sums them with the canonical binary tree in registers and applies the optimizer; no summed gradient is
-  /// ever stored. `step` counts from 1. Fastest when the gradients come from UnitGradients.
+  /// A whole DenseUpdate.
   void Step(Parameters& parameters, std::span<const float* const> unit_gradients, std::int64_t step,
             ThreadPool& pool);
 
@@ -37,6 +38,30 @@ class DenseOptimizer {
   OptimizerConfig config_;
   std::int64_t state_size_ = 0;
   Arena state_;
+};
+
+/// One step's update, run in parts: by the threads of a pool, or of several ranks that share the parameters.
+class DenseUpdate {
+ public:
+  /// Elements of a part that is worth a thread's while.
+  static constexpr std::int64_t kPart = 1 << 15;
+
+  /// unit_gradients[u] points at unit u's gradient [padded_size]; null: the unit is absent and adds nothing.
+  /// `step` counts from 1. Everything must stay as it is until the last Run has returned.
+  void Begin(DenseOptimizer& optimizer, Parameters& parameters, std::span<const float* const> unit_gradients,
+             std::int64_t step);
+  /// Sums the units' gradients of these elements with the canonical binary tree, in registers, and applies
+  /// the optimizer: no summed gradient is ever stored. Fastest when they come from UnitGradients. Every
+  /// element is to be run once; parts that do not overlap may run at the same time.
+  void Run(Slice elements) const;
+
+ private:
+  const OptimizerConfig* config_ = nullptr;
+  OptimizerFactors factors_;
+  Parameters* parameters_ = nullptr;
+  float* state_[2] = {};
+  std::vector<const float*> gradients_;  // of the units present, ascending
+  std::vector<std::uint64_t> units_;     // their numbers
 };
 
 /// The gradient buffers of a rank's units, laid out so that reading all of them side by side (and with them

@@ -52,11 +52,12 @@ std::int64_t Parameters::num_parameters() const {
   return total;
 }
 
-void Parameters::ZeroPadding(float* flat) const {
+void Parameters::ZeroPadding(float* flat, Slice part) const {
   for (std::size_t i = 0; i < list_.size(); ++i) {
     const Parameter& p = list_[i];
-    const std::int64_t end = i + 1 < list_.size() ? list_[i + 1].offset : padded_size_;
-    std::fill(flat + p.offset + p.size(), flat + end, 0.0F);
+    const std::int64_t begin = std::max(p.offset + p.size(), part.begin);
+    const std::int64_t end = std::min(i + 1 < list_.size() ? list_[i + 1].offset : padded_size_, part.end);
+    if (begin < end) std::fill(flat + begin, flat + end, 0.0F);
   }
 }
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "hotrow/base/buffer.h"
+#include "hotrow/base/size.h"
 
 namespace hotrow {
 
@@ -52,8 +53,9 @@ class Parameters {
   void Import(std::int64_t index, std::span<const float> in, float* flat) const;
 
   /// Makes the elements of `flat` that belong to no parameter (padding rows, the gaps between parameters)
-  /// zero.
-  void ZeroPadding(float* flat) const;
+  /// zero; with `part`, those of that range only.
+  void ZeroPadding(float* flat) const { ZeroPadding(flat, {0, padded_size_}); }
+  void ZeroPadding(float* flat, Slice part) const;
 
   /// Sum modulo 2^64 of XXH3 over (name, bytes in TorchRec's order) of every parameter of `flat`.
   std::uint64_t Hash(const float* flat) const;

@@ -20,18 +20,17 @@ struct Row {
 };
 
 // Random resident rows; tries absent ones again, a bounded number of times.
-std::vector<Row> DrawRows(const EmbeddingBagCollection& embeddings) {
+std::vector<Row> DrawRows(std::span<const EmbeddingTable* const> tables) {
   std::vector<std::int64_t> last;  // rows of tables 0 … t
   std::int64_t total = 0;
-  for (std::int64_t t = 0; t < embeddings.num_tables(); ++t)
-    last.push_back(total += embeddings.table(t).rows());
+  for (const EmbeddingTable* table : tables) last.push_back(total += table->rows());
   std::vector<Row> rows;
   rows.reserve(static_cast<std::size_t>(kRows));
   RandomSequence random(0, RandomStream::kSyntheticIds, 1);
-  for (std::int64_t tries = 0; tries < 8 * kRows && std::ssize(rows) < kRows; ++tries) {
+  for (std::int64_t tries = 0; tries < 8 * kRows && total > 0 && std::ssize(rows) < kRows; ++tries) {
     const std::int64_t global = random.NextBelow(total);
     const auto t = std::upper_bound(last.begin(), last.end(), global) - last.begin();
-    const EmbeddingTable& table = embeddings.table(t);
+    const EmbeddingTable& table = *tables[static_cast<std::size_t>(t)];
     const float* data = table.view().Find(last[static_cast<std::size_t>(t)] - 1 - global);
     if (data != nullptr) rows.push_back({data, table.dim()});
   }
@@ -47,8 +46,8 @@ float ReadRow(const Row& row) {
 
 }  // namespace
 
-double MeasureGatherLimit(const EmbeddingBagCollection& embeddings, ThreadPool& pool) {
-  const std::vector<Row> rows = DrawRows(embeddings);
+double MeasureGatherLimit(std::span<const EmbeddingTable* const> tables, ThreadPool& pool) {
+  const std::vector<Row> rows = DrawRows(tables);
   const auto count = static_cast<std::int64_t>(rows.size());
   if (count == 0) return 0;
   const std::int64_t tasks = CeilDiv(count, kTaskRows);

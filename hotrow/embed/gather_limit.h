@@ -3,13 +3,15 @@
 // in random order with prefetching and nothing else to do. Rows are drawn evenly over all tables, so a batch
 // most of whose ids fall on small tables, which caches hold, can be looked up faster.
 
+#include <span>
+
 #include "hotrow/base/thread_pool.h"
-#include "hotrow/embed/embedding_bag_collection.h"
+#include "hotrow/embed/table.h"
 
 namespace hotrow {
 
 /// Rows a second that all threads together read, the best of three passes over two million rows drawn
 /// uniformly from all resident rows of all tables. 0 when no row is resident. Takes well under a second.
-double MeasureGatherLimit(const EmbeddingBagCollection& embeddings, ThreadPool& pool);
+double MeasureGatherLimit(std::span<const EmbeddingTable* const> tables, ThreadPool& pool);
 
 }  // namespace hotrow

@@ -70,6 +70,12 @@ DlrmTower::DlrmTower(const ModelConfig& config) : Tower(config) {
   output_in_ = hidden.empty() ? interaction_->out_padded() : hidden.back();
   dense_padded_ = dense_arch_->layers().front().in();
   parameters_.Allocate();
+  for (Linear* layer : linears()) {
+    for (int number = 0; number < layer->num_packs(); ++number) pack_jobs_.push_back({layer, number});
+  }
+  std::stable_sort(pack_jobs_.begin(), pack_jobs_.end(), [](const LayerPack& a, const LayerPack& b) {
+    return a.layer->in() * a.layer->out() > b.layer->in() * b.layer->out();
+  });
 }
 
 std::vector<Linear*> DlrmTower::linears() {
@@ -101,22 +107,9 @@ std::unique_ptr<TowerWorkspace> DlrmTower::MakeWorkspace(std::int64_t max_rows) 
   return std::make_unique<Workspace>(*this, max_rows);
 }
 
-void DlrmTower::Pack(ThreadPool& pool) {
-  struct Job {
-    Linear* layer;
-    int number;
-  };
-  std::vector<Job> jobs;
-  for (Linear* layer : linears()) {
-    for (int number = 0; number < layer->num_packs(); ++number) jobs.push_back({layer, number});
-  }
-  std::stable_sort(jobs.begin(), jobs.end(), [](const Job& a, const Job& b) {
-    return a.layer->in() * a.layer->out() > b.layer->in() * b.layer->out();
-  });
-  pool.Run(static_cast<std::int64_t>(jobs.size()), [&](std::int64_t task, int) {
-    const Job& job = jobs[static_cast<std::size_t>(task)];
-    job.layer->Pack(job.number);
-  });
+void DlrmTower::PackJob(std::int64_t job) {
+  const LayerPack& pack = pack_jobs_[static_cast<std::size_t>(job)];
+  pack.layer->Pack(pack.number);
 }
 
 DlrmTower::Activations DlrmTower::ForwardRows(const TowerBatch& rows, Workspace& workspace) const {

@@ -30,7 +30,8 @@ class DlrmTower : public Tower {
   std::int64_t micro_batch() const override { return kMicroBatch; }
   std::vector<Linear*> linears() override;
   std::unique_ptr<TowerWorkspace> MakeWorkspace(std::int64_t max_rows) const override;
-  void Pack(ThreadPool& pool) override;
+  std::int64_t num_pack_jobs() const override { return static_cast<std::int64_t>(pack_jobs_.size()); }
+  void PackJob(std::int64_t job) override;
   void Forward(const TowerBatch& batch, TowerWorkspace& workspace) const override;
   double ForwardBackward(const TowerBatch& batch, std::span<float> gradient,
                          TowerWorkspace& workspace) const override;
@@ -52,6 +53,12 @@ class DlrmTower : public Tower {
   LinearSpec output_;
   std::int64_t dense_padded_ = 0;
   std::int64_t output_in_ = 0;  // columns of the output layer's input as they lie in memory
+
+  struct LayerPack {
+    Linear* layer;
+    int number;
+  };
+  std::vector<LayerPack> pack_jobs_;  // the largest first
 };
 
 }  // namespace hotrow

@@ -44,26 +44,32 @@ struct GemmLimit::Thread {
   std::int64_t arrays[3] = {};  // x, dz, and the result of a product
 };
 
-GemmLimit::GemmLimit(Tower& tower, std::int64_t batch, std::int64_t reduction_units, UnitGradients& gradients,
-                     ThreadPool& pool)
+std::shared_ptr<const GemmLimit::Layers> GemmLimit::MakeLayers(Tower& tower) {
+  const auto layers = std::make_shared<Layers>();
+  for (const Linear* layer : tower.linears()) {
+    LinearSpec spec = layer->spec();
+    spec.relu = false;
+    spec.add_input_gradient = false;
+    layers->emplace_back(tower.parameters(), spec, tower.micro_batch());
+    for (int job = 0; job < layers->back().num_packs(); ++job) layers->back().Pack(job);
+  }
+  return layers;
+}
+
+GemmLimit::GemmLimit(Tower& tower, std::shared_ptr<const Layers> layers, std::int64_t batch,
+                     std::int64_t reduction_units, UnitGradients& gradients, ThreadPool& pool)
     : batch_(batch),
       units_(reduction_units),
       pool_(pool),
       micro_batch_(tower.micro_batch()),
       parameters_(tower.parameters()),
+      layers_(std::move(layers)),
       gradients_(gradients) {
-  for (const Linear* layer : tower.linears()) {
-    LinearSpec spec = layer->spec();
-    spec.relu = false;
-    spec.add_input_gradient = false;
-    layers_.emplace_back(parameters_, spec, micro_batch_);
-    for (int job = 0; job < layers_.back().num_packs(); ++job) layers_.back().Pack(job);
-  }
   HOTROW_CHECK(gradients.units() >= units_);
   HOTROW_CHECK(gradients.at(0).size() >= static_cast<std::size_t>(parameters_.padded_size()));
   const std::int64_t rows = std::min(micro_batch_, std::max<std::int64_t>(1, CeilDiv(batch, units_)));
   for (int thread = 0; thread < pool.size(); ++thread) {
-    threads_.push_back(std::make_unique<Thread>(layers_, rows));
+    threads_.push_back(std::make_unique<Thread>(*layers_, rows));
   }
 }
 
@@ -96,12 +102,12 @@ double GemmLimit::RunOnce() {
     for (std::int64_t first = 0; first < rows; first += micro_batch_) {
       const std::int64_t m = std::min(micro_batch_, rows - first);
       const Accumulate accumulate = first == 0 ? Accumulate::kNo : Accumulate::kYes;
-      for (std::size_t l = 0; l < layers_.size(); ++l) {
+      for (std::size_t l = 0; l < layers_->size(); ++l) {
         Run(l, Product::kForward, m, accumulate, unit, thread);
       }
-      for (std::size_t l = layers_.size(); l-- > 0;) {
+      for (std::size_t l = layers_->size(); l-- > 0;) {
         Run(l, Product::kWeightGradient, m, accumulate, unit, thread);
-        if (layers_[l].spec().input_gradient) Run(l, Product::kInputGradient, m, accumulate, unit, thread);
+        if ((*layers_)[l].spec().input_gradient) Run(l, Product::kInputGradient, m, accumulate, unit, thread);
       }
     }
   });
@@ -110,7 +116,7 @@ double GemmLimit::RunOnce() {
 
 double GemmLimit::flop() const {
   double per_row = 0.0;
-  for (const Linear& layer : layers_) {
+  for (const Linear& layer : *layers_) {
     per_row += layer.ForwardSpec(1).flop() * (layer.spec().input_gradient ? 3.0 : 2.0);
   }
   return per_row * static_cast<double>(batch_);
@@ -146,8 +152,8 @@ std::vector<GemmReport> GemmLimit::Report(double seconds_each) {
   const auto accumulate = Accumulate::kNo;
   std::set<std::tuple<Product, std::int64_t, std::int64_t>> seen;
   std::vector<GemmReport> reports;
-  for (std::size_t l = 0; l < layers_.size(); ++l) {
-    const Linear& layer = layers_[l];
+  for (std::size_t l = 0; l < layers_->size(); ++l) {
+    const Linear& layer = (*layers_)[l];
     LinearRunner& runner = threads_[0]->runners[l];
     for (const Product product : {Product::kForward, Product::kInputGradient, Product::kWeightGradient}) {
       if (product == Product::kInputGradient && !layer.spec().input_gradient) continue;

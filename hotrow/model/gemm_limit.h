@@ -30,11 +30,16 @@ struct GemmReport {
 /// optimizer. So it is what a plain loop over these products can reach, and faster than any step.
 class GemmLimit {
  public:
-  /// The layers of `tower`, with its weights. Memory: the weights packed twice, and some activations a
-  /// thread. `gradients`, of the model's size, one a unit (and for Report one a thread) at least, are written
-  /// to; a trainer's may be borrowed between steps. All must outlive this.
-  GemmLimit(Tower& tower, std::int64_t batch, std::int64_t reduction_units, UnitGradients& gradients,
-            ThreadPool& pool);
+  /// The layers whose products are run, with the tower's weights, which must outlive them; ranks that share a
+  /// tower may share these too. Memory: the weights packed twice.
+  using Layers = std::vector<Linear>;
+  static std::shared_ptr<const Layers> MakeLayers(Tower& tower);
+
+  /// A batch, or a rank's slice of one, of `reduction_units`. Memory: some activations a thread. `gradients`,
+  /// of the model's size, one a unit (and for Report one a thread) at least, are written to; a trainer's may
+  /// be borrowed between steps. All must outlive this.
+  GemmLimit(Tower& tower, std::shared_ptr<const Layers> layers, std::int64_t batch,
+            std::int64_t reduction_units, UnitGradients& gradients, ThreadPool& pool);
   ~GemmLimit();
 
   /// Runs the batch's products once; returns seconds. The first run also makes the products: discard it.
@@ -59,7 +64,7 @@ class GemmLimit {
   ThreadPool& pool_;
   const std::int64_t micro_batch_;
   const Parameters& parameters_;
-  std::vector<Linear> layers_;
+  std::shared_ptr<const Layers> layers_;
   UnitGradients& gradients_;
   std::vector<std::unique_ptr<Thread>> threads_;
 };

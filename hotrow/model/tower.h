@@ -55,7 +55,12 @@ class Tower {
   virtual std::unique_ptr<TowerWorkspace> MakeWorkspace(std::int64_t max_rows) const = 0;
 
   /// Brings the weights into the GEMM's layout. After construction, loading, and every optimizer step.
-  virtual void Pack(ThreadPool& pool) = 0;
+  void Pack(ThreadPool& pool) {
+    pool.Run(num_pack_jobs(), [this](std::int64_t job, int) { PackJob(job); });
+  }
+  /// The same as independent jobs, the largest first, each to be run once by any thread.
+  virtual std::int64_t num_pack_jobs() const = 0;
+  virtual void PackJob(std::int64_t job) = 0;
 
   /// Logits only. Thread-safe with distinct workspaces.
   virtual void Forward(const TowerBatch& batch, TowerWorkspace& workspace) const = 0;

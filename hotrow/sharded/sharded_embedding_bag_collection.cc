@@ -367,6 +367,12 @@ void ShardedEmbeddingBagCollection::WriteRows(std::int64_t t, std::int64_t first
   SetRows(t, impl_->shards, first_row, count, impl_->plan.tables[Index(t)].dim, in);
 }
 
+std::vector<const EmbeddingTable*> ShardedEmbeddingBagCollection::shards() const {
+  std::vector<const EmbeddingTable*> out;
+  for (const HeldShard& shard : impl_->shards) out.push_back(shard.rows.get());
+  return out;
+}
+
 std::int64_t ShardedEmbeddingBagCollection::LogicalBytes() const {
   std::int64_t bytes = 0;
   for (const HeldShard& shard : impl_->shards) {
@@ -382,7 +388,9 @@ std::int64_t ShardedEmbeddingBagCollection::ResidentBytes() const {
 }
 
 PhaseTimes& ShardedEmbeddingBagCollection::phases() { return impl_->phases; }
+const PhaseTimes& ShardedEmbeddingBagCollection::phases() const { return impl_->phases; }
 PhaseBytes& ShardedEmbeddingBagCollection::bytes() { return impl_->bytes; }
+const PhaseBytes& ShardedEmbeddingBagCollection::bytes() const { return impl_->bytes; }
 void ShardedEmbeddingBagCollection::set_tracer(Tracer* tracer) { impl_->tracer = tracer; }
 std::int64_t ShardedEmbeddingBagCollection::recat_plans_made() const {
   return impl_->alone() ? 0 : impl_->input->recat_plans_made();

@@ -85,13 +85,18 @@ class ShardedEmbeddingBagCollection {
   /// Sets this rank's part of those rows. Not collective: every rank reads the file for itself.
   void WriteRows(std::int64_t t, std::int64_t first_row, std::int64_t count, const float* in);
 
+  /// This rank's shards, replicas among them, by (table, first_column).
+  std::vector<const EmbeddingTable*> shards() const;
+
   /// Bytes of weights and state of this rank's shards if every row were resident; replicas on rank 0 only.
   std::int64_t LogicalBytes() const;
   std::int64_t ResidentBytes() const;
 
   /// input_dist, recat, lookup, output_dist, grad_dist and sparse_backward.
   PhaseTimes& phases();
+  const PhaseTimes& phases() const;
   PhaseBytes& bytes();
+  const PhaseBytes& bytes() const;
   /// Where spans and bytes go as well; null, the default: nowhere.
   void set_tracer(Tracer* tracer);
 

@@ -108,6 +108,38 @@ void KeyedJaggedTensor::ResetJagged(std::int64_t batch_size, std::span<const std
   weights_.assign(weights.begin(), weights.end());
 }
 
+void KeyedJaggedTensor::AssignSlice(const KeyedJaggedTensor& of, Slice samples) {
+  HOTROW_CHECK(&of != this && samples.begin >= 0 && samples.size() >= 0 && samples.end <= of.batch_size_);
+  if (keys_ != of.keys_) keys_ = of.keys_;
+  fixed_ = of.fixed_;
+  fixed_sizes_ = of.fixed_sizes_;
+  weighted_ = of.weighted_;
+  batch_size_ = samples.size();
+  starts_.assign(1, 0);
+  lengths_.clear();
+  offsets_.clear();
+  values_.clear();
+  weights_.clear();
+  for (std::int64_t f = 0; f < of.num_features(); ++f) {
+    const FeatureBags bags = of.feature(f);
+    const std::int64_t begin = bags.begin(samples.begin);
+    const auto count = Index(bags.begin(samples.end) - begin);
+    const auto ids = bags.ids.subspan(Index(begin), count);
+    values_.insert(values_.end(), ids.begin(), ids.end());
+    if (weighted_) {
+      const auto weights = bags.weights.subspan(Index(begin), count);
+      weights_.insert(weights_.end(), weights.begin(), weights.end());
+    }
+    starts_.push_back(std::ssize(values_));
+    if (fixed_) continue;
+    const auto lengths =
+        of.lengths().subspan(Index(f * of.batch_size_ + samples.begin), Index(samples.size()));
+    lengths_.insert(lengths_.end(), lengths.begin(), lengths.end());
+    for (std::int64_t sample = samples.begin; sample <= samples.end; ++sample)
+      offsets_.push_back(bags.begin(sample) - begin);
+  }
+}
+
 FeatureBags KeyedJaggedTensor::feature(std::int64_t f) const {
   HOTROW_CHECK(f >= 0 && f < num_features());
   const std::size_t start = Index(starts_[Index(f)]);

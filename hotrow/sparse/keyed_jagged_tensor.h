@@ -13,6 +13,8 @@
 #include <string>
 #include <vector>
 
+#include "hotrow/base/size.h"
+
 namespace hotrow {
 
 /// One feature's bags, as they lie in memory. A view: valid while what it views is unchanged.
@@ -47,6 +49,10 @@ class KeyedJaggedTensor {
   /// length is negative or the lengths' sum is not the number of values, naming the feature and sample.
   void ResetJagged(std::int64_t batch_size, std::span<const std::int32_t> lengths,
                    std::span<const std::int64_t> values, std::span<const float> weights = {});
+
+  /// Becomes `samples` of another tensor's, of the same keys and kind, which may be none. Keeps capacity.
+  /// Time: that of copying them.
+  void AssignSlice(const KeyedJaggedTensor& of, Slice samples);
 
   const std::vector<std::string>& keys() const { return keys_; }
   std::int64_t num_features() const { return static_cast<std::int64_t>(keys_.size()); }

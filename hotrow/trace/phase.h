@@ -34,6 +34,9 @@ class PhaseTimes {
  public:
   void Reset() { seconds_.fill(0); }
   void Add(Phase phase, double seconds) { seconds_[static_cast<std::size_t>(phase)] += seconds; }
+  void Add(const PhaseTimes& other) {
+    for (std::size_t p = 0; p < seconds_.size(); ++p) seconds_[p] += other.seconds_[p];
+  }
   double seconds(Phase phase) const { return seconds_[static_cast<std::size_t>(phase)]; }
 
  private:

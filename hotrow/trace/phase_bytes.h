@@ -15,6 +15,9 @@ class PhaseBytes {
  public:
   void Reset() { bytes_.fill(0); }
   void Add(Phase phase, std::int64_t bytes) { bytes_[static_cast<std::size_t>(phase)] += bytes; }
+  void Add(const PhaseBytes& other) {
+    for (std::size_t p = 0; p < bytes_.size(); ++p) bytes_[p] += other.bytes_[p];
+  }
   std::int64_t bytes(Phase phase) const { return bytes_[static_cast<std::size_t>(phase)]; }
 
  private:

@@ -5,36 +5,66 @@
 #include <vector>
 
 #include "hotrow/base/error.h"
+#include "hotrow/comm/collectives.h"
 #include "hotrow/data/metrics.h"
+#include "hotrow/train/agreed_batches.h"
 
 namespace hotrow {
 namespace {
+
 double Probability(float logit) { return 1.0 / (1.0 + std::exp(-static_cast<double>(logit))); }
-}  // namespace
 
-Evaluation Evaluate(Trainer& trainer, BatchSource& source, std::int64_t batch_size) {
-  if (!source.description().has_labels) Fail("evaluation: the data has no labels");
-  std::vector<float> logits;
-  std::vector<float> labels;
-  Batch batch;
-  source.StartEpoch(0);
-  while (source.Next(batch_size, batch)) {
-    const std::size_t first = logits.size();
-    logits.resize(first + static_cast<std::size_t>(batch.size));
-    trainer.Predict(batch, std::span(logits).subspan(first));
-    labels.insert(labels.end(), batch.labels.begin(), batch.labels.end());
+// Appends every rank's part to `all` on rank 0, in rank order.
+void Gather(Communicator& comm, std::span<const float> mine, std::span<const std::int64_t> counts,
+            std::vector<float>& all) {
+  const std::size_t first = all.size();
+  Parts<float> parts(comm);
+  parts.Send(0, mine);
+  if (comm.rank() == 0) {
+    std::int64_t total = 0;
+    for (const std::int64_t count : counts) total += count;
+    all.resize(first + static_cast<std::size_t>(total));
+    const auto places = Cut(std::span(all).subspan(first), counts);
+    for (int r = 0; r < comm.size(); ++r) parts.Receive(r, places[static_cast<std::size_t>(r)]);
   }
-  if (logits.empty()) Fail("evaluation: the data has no samples");
+  parts.Start(comm).Wait();
+}
 
+Evaluation Measure(std::span<const float> logits, std::span<const float> labels) {
+  if (logits.empty()) Fail("evaluation: the data has no samples");
   Evaluation result;
-  result.samples = static_cast<std::int64_t>(logits.size());
+  result.samples = std::ssize(logits);
   double predicted = 0;
   for (const float logit : logits) predicted += Probability(logit);
   result.prediction_rate = predicted / static_cast<double>(result.samples);
   result.label_rate = LabelRate(labels);
-  result.log_loss = LogLoss(std::span<const float>(logits), labels);
-  result.auc = RocAuc(std::span<const float>(logits), labels);
+  result.log_loss = LogLoss(logits, labels);
+  result.auc = RocAuc(logits, labels);
   result.normalized_entropy = NormalizedEntropy(result.log_loss, result.label_rate);
+  return result;
+}
+
+}  // namespace
+
+Evaluation Evaluate(Trainer& trainer, BatchSource& source, std::int64_t batch_size) {
+  if (!source.description().has_labels) Fail("evaluation: the data has no labels");
+  Communicator& comm = trainer.comm();
+  AgreedBatches batches(source, comm);
+  std::vector<float> own;
+  std::vector<float> logits;
+  std::vector<float> labels;
+  Batch batch;
+  batches.StartEpoch(0);
+  while (batches.Next(batch_size, batch)) {
+    own.resize(static_cast<std::size_t>(batch.size));
+    trainer.Predict(batch, own);
+    Gather(comm, own, batch.rank_samples, logits);
+    Gather(comm, batch.labels, batch.rank_samples, labels);
+  }
+  batches.Rethrow();
+  Evaluation result;
+  if (comm.rank() == 0) result = Measure(logits, labels);
+  Broadcast<Evaluation>(comm, std::span(&result, 1));
   return result;
 }
 

@@ -19,8 +19,10 @@ struct Evaluation {
   double prediction_rate = 0;  ///< mean predicted probability
 };
 
-/// Runs the source's epoch 0 through the model. Memory: 8 bytes a sample. Throws Error when the source has no
-/// labels or no samples.
+/// Collective: runs the source's epoch 0 through the model, `batch_size` samples a call of Next, and returns
+/// the same on every rank. With more ranks than one the source is this rank's slice (train/rank_source.h) or
+/// data of its own. Memory: 8 bytes a sample, on rank 0. Throws Error when the source has no labels or no
+/// samples.
 Evaluation Evaluate(Trainer& trainer, BatchSource& source, std::int64_t batch_size);
 
 }  // namespace hotrow

@@ -4,8 +4,9 @@
 #include <cmath>
 
 #include "hotrow/base/error.h"
+#include "hotrow/comm/collectives.h"
 #include "hotrow/trace/phase.h"
-#include "hotrow/train/prefetch.h"
+#include "hotrow/train/agreed_batches.h"
 
 namespace hotrow {
 namespace {
@@ -102,59 +103,110 @@ class Monitor {
   std::int64_t recent_samples_ = 0;
 };
 
+// One run of TrainLoop.
+class Loop {
+ public:
+  Loop(Trainer& trainer, BatchSource& source, BatchSource* eval_source, const LoopConfig& config,
+       const LoopObserver& observer)
+      : trainer_(trainer),
+        batches_(source, trainer.comm()),
+        eval_source_(eval_source),
+        config_(config),
+        observer_(observer),
+        epoch_samples_(source.description().samples),
+        pipelined_(config.pipeline && trainer.comm().size() > 1),
+        monitor_(trainer, eval_source, config, observer, epoch_samples_) {}
+
+  LoopResult Run() {
+    for (std::int64_t epoch = 0; epoch < config_.epochs && !stop_; ++epoch) RunEpoch(epoch);
+    result_.seconds = monitor_.Elapsed();
+    // The last word is on the weights as they are left, and changes nothing about why training ended.
+    if (eval_source_ != nullptr && evaluated_step_ != result_.steps &&
+        result_.reason != StopReason::kInterrupted) {
+      monitor_.RunEvaluation(result_, epochs_trained_);
+    }
+    return std::move(result_);
+  }
+
+ private:
+  void RunEpoch(std::int64_t epoch) {
+    batches_.StartEpoch(epoch);
+    in_epoch_ = 0;
+    bool more = batches_.Next(config_.batch_size, batch_[0]);
+    for (int i = 0; more; i = 1 - i) {
+      const bool last = config_.max_steps > 0 && result_.steps + 1 >= config_.max_steps;
+      const bool ahead = pipelined_ && !last && batches_.Next(config_.batch_size, batch_[1 - i]);
+      Step(epoch, batch_[i], ahead ? &batch_[1 - i] : nullptr);
+      if (stop_) {
+        if (ahead) trainer_.DropNext();
+        return;
+      }
+      more = pipelined_ ? ahead : batches_.Next(config_.batch_size, batch_[1 - i]);
+    }
+    batches_.Rethrow();
+    if (in_epoch_ == 0 && epoch == 0) Fail("training: the data has no samples");
+    epochs_trained_ = static_cast<double>(epoch + 1);
+    if (monitor_.EvaluationDue(epochs_trained_)) Evaluate();
+  }
+
+  void Step(std::int64_t epoch, Batch& batch, Batch* next) {
+    std::int64_t samples = 0;
+    for (const std::int64_t of_rank : batch.rank_samples) samples += of_rank;
+    const float loss = trainer_.Step(batch, next);
+    if (!std::isfinite(loss))
+      Fail("the loss is {} at step {}: try a lower learning rate", loss, result_.steps + 1);
+    in_epoch_ += samples;
+    monitor_.Step(result_, epoch, in_epoch_, samples, loss);
+    if (epoch_samples_) {
+      epochs_trained_ =
+          static_cast<double>(epoch) + static_cast<double>(in_epoch_) / static_cast<double>(*epoch_samples_);
+    }
+    if (Interrupted()) {
+      Stop(StopReason::kInterrupted);
+    } else if (config_.max_steps > 0 && result_.steps >= config_.max_steps) {
+      Stop(StopReason::kMaxSteps);
+    } else if (in_epoch_ < epoch_samples_.value_or(0) && monitor_.EvaluationDue(epochs_trained_)) {
+      Evaluate();
+    }
+  }
+
+  bool Interrupted() {
+    const bool here = observer_.interrupted != nullptr && observer_.interrupted->load();
+    return AllReduceMax(trainer_.comm(), here ? 1 : 0) > 0;
+  }
+
+  void Evaluate() {
+    evaluated_step_ = result_.steps;
+    if (monitor_.RunEvaluation(result_, epochs_trained_)) Stop(StopReason::kAucTarget);
+  }
+
+  void Stop(StopReason reason) {
+    result_.reason = reason;
+    stop_ = true;
+  }
+
+  Trainer& trainer_;
+  AgreedBatches batches_;
+  BatchSource* eval_source_;
+  const LoopConfig& config_;
+  const LoopObserver& observer_;
+  std::optional<std::int64_t> epoch_samples_;
+  bool pipelined_;
+  Monitor monitor_;
+  LoopResult result_;
+  Batch batch_[2];  // the one being trained on, and the next
+  bool stop_ = false;
+  std::int64_t in_epoch_ = 0;
+  double epochs_trained_ = 0;
+  std::int64_t evaluated_step_ = -1;
+};
+
 }  // namespace
 
 LoopResult TrainLoop(Trainer& trainer, BatchSource& source, BatchSource* eval_source,
                      const LoopConfig& config, const LoopObserver& observer) {
   Validate(config, source.description());
-  PrefetchingSource prefetching(source);
-  Monitor monitor(trainer, eval_source, config, observer, source.description().samples);
-  LoopResult result;
-  Batch batch;
-  bool stop = false;
-  double epochs_trained = 0;
-  std::int64_t evaluated_step = -1;
-  const auto evaluate = [&] {
-    evaluated_step = result.steps;
-    if (!monitor.RunEvaluation(result, epochs_trained)) return;
-    result.reason = StopReason::kAucTarget;
-    stop = true;
-  };
-  for (std::int64_t epoch = 0; epoch < config.epochs && !stop; ++epoch) {
-    prefetching.StartEpoch(epoch);
-    std::int64_t in_epoch = 0;
-    while (!stop && prefetching.Next(config.batch_size, batch)) {
-      const std::int64_t samples = batch.size;
-      const float loss = trainer.Step(batch);
-      if (!std::isfinite(loss))
-        Fail("the loss is {} at step {}: try a lower learning rate", loss, result.steps + 1);
-      in_epoch += samples;
-      monitor.Step(result, epoch, in_epoch, samples, loss);
-      if (const auto total = source.description().samples) {
-        epochs_trained =
-            static_cast<double>(epoch) + static_cast<double>(in_epoch) / static_cast<double>(*total);
-      }
-      if (observer.interrupted != nullptr && observer.interrupted->load()) {
-        result.reason = StopReason::kInterrupted;
-        return result;
-      }
-      if (config.max_steps > 0 && result.steps >= config.max_steps) {
-        result.reason = StopReason::kMaxSteps;
-        stop = true;
-      } else if (in_epoch < source.description().samples.value_or(0) &&
-                 monitor.EvaluationDue(epochs_trained)) {
-        evaluate();
-      }
-    }
-    if (in_epoch == 0 && epoch == 0) Fail("training: the data has no samples");
-    if (stop) break;
-    epochs_trained = static_cast<double>(epoch + 1);
-    if (monitor.EvaluationDue(epochs_trained)) evaluate();
-  }
-  result.seconds = monitor.Elapsed();
-  // The last word is on the weights as they are left, and changes nothing about why training ended.
-  if (eval_source != nullptr && evaluated_step != result.steps) monitor.RunEvaluation(result, epochs_trained);
-  return result;
+  return Loop(trainer, source, eval_source, config, observer).Run();
 }
 
 }  // namespace hotrow

@@ -15,11 +15,12 @@ namespace hotrow {
 
 struct LoopConfig {
   std::int64_t epochs = 1;
-  std::int64_t batch_size = 0;    ///< samples a step, the global batch
+  std::int64_t batch_size = 0;    ///< what each step asks the source for
   double eval_every = 1.0;        ///< epochs between evaluations; 0: only at the end
   double auc_target = 0;          ///< stop when an evaluation reaches it; 0: never
   std::int64_t max_steps = 0;     ///< stop after so many steps; 0: no bound
   double progress_seconds = 1.0;  ///< least time between two progress reports
+  bool pipeline = true;           ///< exchange the next batch's ids during a step; changes no bit
 };
 
 struct Progress {
@@ -49,16 +50,20 @@ struct LoopResult {
   StopReason reason = StopReason::kDone;
 };
 
-/// What the loop tells its caller; any may be empty. `interrupted` is polled after every step.
+/// What the loop tells its caller, on each rank; any may be empty. `interrupted` is polled after every step:
+/// when it is set on one rank, all stop after the same step.
 struct LoopObserver {
   std::function<void(const Progress&)> on_progress = {};
   std::function<void(const EvaluationPoint&)> on_evaluation = {};
   const std::atomic<bool>* interrupted = nullptr;
 };
 
-/// Trains. `eval_source` may be null. The next batch is read while the current one trains. Throws Error when
-/// the data is empty, has no labels, or holds fewer samples than one batch; when the loss is no longer
-/// finite, naming the step.
+/// Collective: trains. The source is a RankSource (train/rank_source.h), which cuts global batches of
+/// batch_size samples and reads ahead, or data of each rank's own, which may differ in size and end at
+/// different times: a rank without data takes part with empty batches until all have ended. `eval_source`,
+/// likewise, may be null. Throws Error when the data is empty, has no labels, or holds fewer samples than one
+/// batch; when the loss is no longer finite, naming the step. The result is the same on every rank but for
+/// times.
 LoopResult TrainLoop(Trainer& trainer, BatchSource& source, BatchSource* eval_source,
                      const LoopConfig& config, const LoopObserver& observer);
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -114,25 +115,29 @@ void SaveModel(Trainer& trainer, const std::string& path,
   std::map<std::string, std::string> all = metadata;
   all["hotrow.model"] = ModelConfigToJson(model);
   all["format"] = "pt";
-  SafetensorsWriter writer(path, std::move(tensors), all);
+  const bool writes = trainer.comm().rank() == 0;
+  std::optional<SafetensorsWriter> writer;
+  if (writes) writer.emplace(path, std::move(tensors), all);
   std::vector<float> block;
   for (std::int64_t t = 0; t < trainer.embeddings().num_tables(); ++t) {
-    const EmbeddingTable& table = trainer.embeddings().table(t);
-    const std::int64_t rows = table.config().num_embeddings;
-    const std::int64_t dim = table.config().embedding_dim;
+    const std::int64_t rows = trainer.embeddings().table_config(t).num_embeddings;
+    const std::int64_t dim = trainer.embeddings().table_config(t).embedding_dim;
     for (std::int64_t first = 0; first < rows; first += BlockRows(dim)) {
       const std::int64_t count = std::min(BlockRows(dim), rows - first);
-      block.resize(static_cast<std::size_t>(count * dim));
-      table.ReadRows(first, count, block.data());
-      writer.Append(block.data(), count * dim);
+      if (writes) block.resize(static_cast<std::size_t>(count * dim));
+      trainer.embeddings().ReadRows(t, first, count, block.data());
+      if (writes) writer->Append(block.data(), count * dim);
     }
   }
-  for (std::size_t i = 0; i < parameters.list().size(); ++i) {
-    block.resize(static_cast<std::size_t>(parameters.list()[i].size()));
-    parameters.Export(static_cast<std::int64_t>(i), parameters.weights(), block);
-    writer.Append(block.data(), static_cast<std::int64_t>(block.size()));
+  if (writes) {
+    for (std::size_t i = 0; i < parameters.list().size(); ++i) {
+      block.resize(static_cast<std::size_t>(parameters.list()[i].size()));
+      parameters.Export(static_cast<std::int64_t>(i), parameters.weights(), block);
+      writer->Append(block.data(), static_cast<std::int64_t>(block.size()));
+    }
+    writer->Finish();
   }
-  writer.Finish();
+  trainer.comm().Barrier();
 }
 
 ModelFileInfo ReadModelInfo(const std::string& path) {
@@ -145,19 +150,18 @@ ModelFileInfo ReadModelInfo(const std::string& path) {
 void LoadModel(Trainer& trainer, const std::string& path) {
   SafetensorsReader file(path);
   std::vector<float> block;
-  EmbeddingBagCollection& embeddings = trainer.embeddings();
+  ShardedEmbeddingBagCollection& embeddings = trainer.embeddings();
   for (std::int64_t t = 0; t < embeddings.num_tables(); ++t) {
-    EmbeddingTable& table = embeddings.table(t);
-    const std::int64_t rows = table.config().num_embeddings;
-    const std::int64_t dim = table.config().embedding_dim;
-    const std::string name = TableTensorName(table.config());
+    const std::int64_t rows = embeddings.table_config(t).num_embeddings;
+    const std::int64_t dim = embeddings.table_config(t).embedding_dim;
+    const std::string name = TableTensorName(embeddings.table_config(t));
     CheckShape(file, name, {rows, dim});
     for (std::int64_t first = 0; first < rows; first += BlockRows(dim)) {
       const std::int64_t count = std::min(BlockRows(dim), rows - first);
       block.resize(static_cast<std::size_t>(count * dim));
       file.Read(name, first * dim, count * dim, block.data());
       CheckFinite(block, path, name);
-      table.WriteRows(first, count, block.data());
+      embeddings.WriteRows(t, first, count, block.data());
     }
   }
   Parameters& parameters = trainer.tower().parameters();
@@ -166,9 +170,10 @@ void LoadModel(Trainer& trainer, const std::string& path) {
     CheckShape(file, p.name, Shape(p));
     block = file.ReadF32(p.name);
     CheckFinite(block, path, p.name);
-    parameters.Import(static_cast<std::int64_t>(i), block, parameters.weights());
+    if (trainer.dense().owns_weights())
+      parameters.Import(static_cast<std::int64_t>(i), block, parameters.weights());
   }
-  trainer.tower().Pack(trainer.pool());
+  trainer.dense().Repack();
 }
 
 }  // namespace hotrow

@@ -13,8 +13,8 @@
 
 namespace hotrow {
 
-/// Writes all weights, streamed: memory for a block of rows only. Written beside `path` and renamed when
-/// complete.
+/// Collective: rank 0 writes all weights, streamed: memory for a block of rows only. Written beside `path`
+/// and renamed when complete.
 void SaveModel(Trainer& trainer, const std::string& path, const std::map<std::string, std::string>& metadata);
 
 struct ModelFileInfo {
@@ -25,8 +25,8 @@ struct ModelFileInfo {
 /// The configuration and metadata of a file. Throws Error naming the file when it is not a Hotrow model.
 ModelFileInfo ReadModelInfo(const std::string& path);
 
-/// Loads weights into a trainer of the same model. Throws Error naming tensor and shapes where the file does
-/// not fit.
+/// Collective: loads weights into a trainer of the same model; every rank reads the file. Throws Error naming
+/// tensor and shapes where the file does not fit.
 void LoadModel(Trainer& trainer, const std::string& path);
 
 /// The configuration as JSON text and back (what the metadata holds).

@@ -1,60 +1,81 @@
 #include "hotrow/train/trainer.h"
 
 #include <algorithm>
-#include <bit>
-#include <cmath>
+#include <numeric>
+#include <utility>
 
 #include "hotrow/base/error.h"
 #include "hotrow/base/size.h"
-#include "hotrow/base/system.h"
 #include "hotrow/base/tree_sum.h"
+#include "hotrow/comm/collectives.h"
+#include "hotrow/comm/thread_ranks.h"
+#include "hotrow/plan/make_plan.h"
+#include "hotrow/sharded/table_shapes.h"
+#include "hotrow/train/config_text.h"
 
 namespace hotrow {
 namespace {
 
-const TrainerConfig& Validated(const TrainerConfig& config) {
+constexpr int kSlots = ShardedEmbeddingBagCollection::kSlots;
+
+// Before anything is made: a rank that differs would take part in other collectives than its peers.
+const TrainerConfig& Validated(const TrainerConfig& config, Communicator& comm) {
   Validate(config.model);
   Validate(config.optimizer);
   Validate(config.dense_optimizer);
-  ValidateReductionUnits(config.reduction_units);
+  ValidateReductionUnits(config.reduction_units, comm.size());
+  const std::string text = ConfigText(config);
+  CheckAgreement(comm, std::as_bytes(std::span(text)), "the configuration");
   return config;
 }
 
-std::unique_ptr<Tower> CheckedTower(const TrainerConfig& config, ThreadPool& pool) {
-  return MakeTower(Validated(config).model, config.seed, pool);
+ShardingPlan PlanOf(const TrainerConfig& config, std::int64_t world) {
+  if (config.plan) return *config.plan;
+  return MakePlan(PlanKind::kTableWise,
+                  TableShapes(config.model.tables, config.model.features, config.optimizer.kind), world);
 }
 
 }  // namespace
 
+Trainer::Trainer(const TrainerConfig& config, Communicator& comm, ThreadPool& pool)
+    : Trainer(config, nullptr, &comm, pool) {}
+
 Trainer::Trainer(const TrainerConfig& config, ThreadPool& pool)
-    : config_(config),
+    : Trainer(config, MakeSoleRank(), nullptr, pool) {}
+
+Trainer::Trainer(const TrainerConfig& config, std::unique_ptr<Communicator> own, Communicator* comm,
+                 ThreadPool& pool)
+    : own_comm_(std::move(own)),
+      comm_(own_comm_ ? *own_comm_ : *comm),
       pool_(pool),
-      tower_(CheckedTower(config, pool)),
-      dense_optimizer_(config.dense_optimizer, tower_->parameters()),
-      embeddings_(config.model.tables, config.model.features,
-                  {.optimizer = config.optimizer,
-                   .kernel = config.kernel,
-                   .storage = config.storage,
-                   .seed = config.seed},
-                  pool) {
+      config_(Validated(config, comm_)),
+      dense_(config_.model, config_.dense_optimizer, config_.reduction_units, config_.seed, comm_, pool),
+      embeddings_(config_.model.tables, config_.model.features, PlanOf(config_, comm_.size()),
+                  {.optimizer = config_.optimizer,
+                   .kernel = config_.kernel,
+                   .storage = config_.storage,
+                   .seed = config_.seed},
+                  config_.dist, comm_, pool),
+      table_bytes_(AllReduceSum<std::int64_t>(comm_, embeddings_.LogicalBytes())) {
   const ModelConfig& model = config_.model;
   for (std::int64_t f = 0; f < model.num_features(); ++f) {
     columns_.push_back((f + 1) * model.embedding_dim);
-    table_rows_.push_back(embeddings_.table(embeddings_.TableOfFeature(f)).config().num_embeddings);
+    table_rows_.push_back(embeddings_.table_config(embeddings_.TableOfFeature(f)).num_embeddings);
   }
-  const std::int64_t units = config_.reduction_units;
-  present_gradients_.resize(static_cast<std::size_t>(units));
-  unit_losses_.resize(static_cast<std::size_t>(units));
+  present_gradients_.resize(static_cast<std::size_t>(dense_.num_units()));
+  unit_losses_.resize(present_gradients_.size());
   workspaces_.resize(static_cast<std::size_t>(pool.size()));
+  Verify();
 }
 
 void Trainer::CheckBatch(const Batch& batch, bool labels) const {
   const auto samples = static_cast<std::size_t>(batch.size);
-  HOTROW_CHECK(batch.size > 0);
+  HOTROW_CHECK(batch.size >= 0);
   HOTROW_CHECK(batch.dense.size() == samples * static_cast<std::size_t>(config_.model.num_dense));
   HOTROW_CHECK(batch.sparse.batch_size() == batch.size);
   HOTROW_CHECK(batch.sparse.num_features() == config_.model.num_features());
   HOTROW_CHECK(!labels || batch.labels.size() == samples);
+  HOTROW_CHECK(batch.rank_samples.empty() || std::ssize(batch.rank_samples) == comm_.size());
 }
 
 void Trainer::EnsureCapacity(std::int64_t samples, bool training) {
@@ -63,49 +84,55 @@ void Trainer::EnsureCapacity(std::int64_t samples, bool training) {
   logits_.EnsureSize(samples);
   if (!training) return;
   dx_.EnsureSize(floats);
-  unit_gradients();
-}
-
-UnitGradients& Trainer::unit_gradients() {
-  if (!unit_gradients_) unit_gradients_.emplace(tower_->parameters().padded_size(), config_.reduction_units);
-  return *unit_gradients_;
+  dense_.gradients();
 }
 
 void Trainer::EnsureWorkspaces(std::int64_t rows) {
   if (rows <= workspace_rows_) return;
   workspace_rows_ = rows;
   // All of them now: a thread may come to its first unit long after the others.
-  for (auto& workspace : workspaces_) workspace = tower_->MakeWorkspace(rows);
+  for (auto& workspace : workspaces_) workspace = tower().MakeWorkspace(rows);
 }
 
 TowerWorkspace& Trainer::Workspace(int thread) { return *workspaces_[static_cast<std::size_t>(thread)]; }
 
-TowerBatch Trainer::UnitRows(const Batch& batch, std::int64_t first, std::int64_t rows) {
+// EvenSlice gives the first units the larger parts, so a rank's slice is cut as the global batch is.
+Slice Trainer::UnitSlice(const Batch& batch, std::int64_t unit) const {
+  return EvenSlice(batch.size, dense_.num_units(), unit);
+}
+
+TowerBatch Trainer::UnitRows(const Batch& batch, Slice rows, double gradient_scale) {
   const std::int64_t width = config_.model.interaction_width();
   TowerBatch unit;
-  unit.rows = rows;
-  unit.dense = batch.dense.data() + first * config_.model.num_dense;
-  unit.x = x_.data() + first * width;
-  unit.labels = batch.labels.empty() ? nullptr : batch.labels.data() + first;
-  unit.dx = dx_.size() == 0 ? nullptr : dx_.data() + first * width;
-  unit.logits = logits_.data() + first;
-  unit.gradient_scale = 1.0 / static_cast<double>(batch.size);
+  unit.rows = rows.size();
+  unit.dense = batch.dense.data() + rows.begin * config_.model.num_dense;
+  unit.x = x_.data() + rows.begin * width;
+  unit.labels = batch.labels.empty() ? nullptr : batch.labels.data() + rows.begin;
+  unit.dx = dx_.size() == 0 ? nullptr : dx_.data() + rows.begin * width;
+  unit.logits = logits_.data() + rows.begin;
+  unit.gradient_scale = gradient_scale;
   return unit;
 }
 
-double Trainer::RunTower(const Batch& batch) {
-  const std::int64_t units = config_.reduction_units;
-  pool_.Run(units, [&](std::int64_t u, int thread) {
+void Trainer::RunTower(const Batch& batch, double gradient_scale) {
+  const Tower& tower = dense_.tower();
+  UnitGradients& gradients = dense_.gradients();
+  pool_.Run(dense_.num_units(), [&](std::int64_t u, int thread) {
     const auto index = static_cast<std::size_t>(u);
-    const Slice rows = EvenSlice(batch.size, units, u);
+    const Slice rows = UnitSlice(batch, u);
     present_gradients_[index] = nullptr;
     if (rows.size() == 0) return;
-    const std::span<float> gradient = unit_gradients_->at(u);
+    const TraceSpan span(tracer_, TraceName::kUnit, thread);
+    const std::span<float> gradient = gradients.at(u);
     unit_losses_[index] =
-        tower_->ForwardBackward(UnitRows(batch, rows.begin, rows.size()), gradient, Workspace(thread));
+        tower.ForwardBackward(UnitRows(batch, rows, gradient_scale), gradient, Workspace(thread));
     present_gradients_[index] = gradient.data();
+    if (thread == 0) comm_.Progress();  // the caller's own thread; what peers sent meanwhile moves on
   });
-  // The loss, in the order of every other sum over units.
+}
+
+// Of this rank's samples, in the order of every other sum over units.
+double Trainer::SumOfLosses() const {
   double slots[65];
   TreeStack stack;
   const auto merge = [&](int into, int from) { slots[into] += slots[from]; };
@@ -117,63 +144,157 @@ double Trainer::RunTower(const Batch& batch) {
   return stack.Finish(merge) ? slots[0] : 0.0;
 }
 
-float Trainer::Step(Batch& batch) {
+void Trainer::StartBatch(Batch& batch, int slot, InFlight& flight) {
   CheckBatch(batch, true);
-  bad_id_count_ += CheckIds(batch.sparse, table_rows_, config_.bad_ids, batch.first_sample);
+  flight.samples = batch.rank_samples;
+  if (flight.samples.empty()) flight.samples = AllGather(comm_, batch.size);
+  HOTROW_CHECK(flight.samples[static_cast<std::size_t>(comm_.rank())] == batch.size);
+  embeddings_.StartInputDist(batch.sparse, slot, flight.samples);
+  flight.batch = &batch;
+}
+
+float Trainer::Step(Batch& batch, Batch* next) {
+  const int slot = static_cast<int>(step_ % kSlots);
+  if (tracer_ != nullptr) tracer_->SetStep(step_);
+  const TraceSpan step_span(tracer_, TraceName::kStep);
+  HOTROW_CHECK(next_.batch == nullptr || next_.batch == &batch);
+  std::swap(now_, next_);
+  next_.batch = nullptr;
+  if (std::exchange(now_.batch, nullptr) == nullptr) {
+    now_.bad_ids = CheckIds(batch.sparse, table_rows_, config_.bad_ids, batch.first_sample);
+    StartBatch(batch, slot, now_);
+    now_.batch = nullptr;
+  } else if (now_.bad_id) {
+    std::rethrow_exception(std::exchange(now_.bad_id, nullptr));
+  }
+  bad_id_count_ += now_.bad_ids;
+  const std::int64_t global = std::accumulate(now_.samples.begin(), now_.samples.end(), std::int64_t{0});
+  HOTROW_CHECK(global > 0);
   EnsureCapacity(batch.size, true);
-  EnsureWorkspaces(CeilDiv(batch.size, config_.reduction_units));
-  ++step_;
+  EnsureWorkspaces(UnitSlice(batch, 0).size());
   const std::int64_t width = config_.model.interaction_width();
+
+  embeddings_.FinishInputDist(slot);
+  ++step_;
+  embeddings_.Forward(slot, {x_.data(), width, columns_});
+  if (next != nullptr) StartAhead(*next, (slot + 1) % kSlots);
   {
-    const PhaseSpan span(phases_, Phase::kLookup);
-    embeddings_.Forward(batch.sparse, {x_.data(), width, columns_}, pool_);
+    const TracedPhase phase(phases_, tracer_, Phase::kDense);
+    RunTower(batch, 1.0 / static_cast<double>(global));
   }
-  double loss = 0;
+  if (next != nullptr) embeddings_.ContinueInputDist((slot + 1) % kSlots);
+  const std::int64_t moved = dense_.moved_bytes();
   {
-    const PhaseSpan span(phases_, Phase::kDense);
-    loss = RunTower(batch);
+    const TracedPhase phase(phases_, tracer_, Phase::kDenseAllReduce);
+    dense_.StartReduce(present_gradients_);
+  }
+  embeddings_.Backward(slot, {dx_.data(), width, columns_}, config_.reduction_units, step_);
+  return static_cast<float>(FinishDense(moved) / static_cast<double>(global));
+}
+
+void Trainer::StartAhead(Batch& next, int slot) {
+  try {
+    next_.bad_ids = CheckIds(next.sparse, table_rows_, config_.bad_ids, next.first_sample);
+  } catch (const Error&) {
+    // It fails at its own step. Until then its ids travel, since the other ranks wait for them.
+    next_.bad_id = std::current_exception();
+    CheckIds(next.sparse, table_rows_, BadIds::kSkip, next.first_sample);
+  }
+  StartBatch(next, slot, next_);
+}
+
+void Trainer::DropNext() {
+  if (std::exchange(next_.batch, nullptr) == nullptr) return;
+  next_.bad_id = nullptr;
+  embeddings_.FinishInputDist(static_cast<int>(step_ % kSlots));
+}
+
+double Trainer::FinishDense(std::int64_t moved_before) {
+  const bool present = std::any_of(present_gradients_.begin(), present_gradients_.end(),
+                                   [](const float* unit) { return unit != nullptr; });
+  double loss = SumOfLosses();
+  {
+    const TracedPhase phase(phases_, tracer_, Phase::kDenseAllReduce);
+    loss_sum_.StartAllReduce(comm_, {&loss, 1}, present);
+    loss_sum_.Wait();
+    dense_.FinishReduce();
   }
   {
-    const PhaseSpan span(phases_, Phase::kSparseBackward);
-    embeddings_.Backward(batch.sparse, {dx_.data(), width, columns_}, config_.reduction_units, step_, pool_);
+    const TracedPhase phase(phases_, tracer_, Phase::kDenseOptimizer);
+    dense_.Update(step_);
   }
-  {
-    const PhaseSpan span(phases_, Phase::kDenseOptimizer);
-    dense_optimizer_.Step(tower_->parameters(), present_gradients_, step_, pool_);
-    tower_->Pack(pool_);
-  }
-  return static_cast<float>(loss / static_cast<double>(batch.size));
+  const std::int64_t bytes = dense_.moved_bytes() - moved_before;
+  bytes_.Add(Phase::kDenseAllReduce, bytes);
+  if (tracer_ != nullptr) tracer_->AddBytes(ToTraceName(Phase::kDenseAllReduce), bytes);
+  if (config_.verify_every > 0 && step_ % config_.verify_every == 0) Verify();
+  return loss;
 }
 
 void Trainer::Predict(Batch& batch, std::span<float> logits) {
   CheckBatch(batch, false);
-  HOTROW_CHECK(static_cast<std::int64_t>(logits.size()) == batch.size);
+  HOTROW_CHECK(std::ssize(logits) == batch.size);
   bad_id_count_ += CheckIds(batch.sparse, table_rows_, config_.bad_ids, batch.first_sample);
+  // The next step's batch may be in flight in its own slot.
+  const int slot = static_cast<int>((step_ + 1) % kSlots);
+  InFlight flight;
+  StartBatch(batch, slot, flight);
   EnsureCapacity(batch.size, false);
-  const std::int64_t slices = std::min<std::int64_t>(batch.size, CeilDiv(batch.size, tower_->micro_batch()));
-  EnsureWorkspaces(CeilDiv(batch.size, slices));
-  embeddings_.Forward(batch.sparse, {x_.data(), config_.model.interaction_width(), columns_}, pool_);
-  pool_.Run(slices, [&](std::int64_t s, int thread) {
-    const Slice slice = EvenSlice(batch.size, slices, s);
-    tower_->Forward(UnitRows(batch, slice.begin, slice.size()), Workspace(thread));
+  const std::int64_t micro_batch = tower().micro_batch();
+  const std::int64_t unit_rows = UnitSlice(batch, 0).size();
+  EnsureWorkspaces(std::min(micro_batch, unit_rows));
+  embeddings_.FinishInputDist(slot);
+  embeddings_.Forward(slot, {x_.data(), config_.model.interaction_width(), columns_});
+  const std::int64_t pieces = CeilDiv(unit_rows, micro_batch);  // of a unit
+  pool_.Run(dense_.num_units() * pieces, [&](std::int64_t task, int thread) {
+    const Slice unit = UnitSlice(batch, task / pieces);
+    Slice rows;
+    rows.begin = unit.begin + task % pieces * micro_batch;
+    rows.end = std::min(unit.end, rows.begin + micro_batch);
+    if (rows.begin < rows.end) dense_.tower().Forward(UnitRows(batch, rows, 1.0), Workspace(thread));
   });
   std::copy_n(logits_.data(), batch.size, logits.data());
 }
 
-std::uint64_t Trainer::WeightsHash() const {
-  const Parameters& parameters = static_cast<const Tower&>(*tower_).parameters();
-  return embeddings_.WeightsHash(pool_) + parameters.Hash(parameters.weights());
+void Trainer::Verify() {
+  if (comm_.size() == 1) return;
+  const TraceSpan span(tracer_, TraceName::kVerify);
+  // Thread ranks have one copy of the dense weights.
+  const std::uint64_t dense = comm_.shares_memory() ? 0 : dense_.WeightsHash();
+  const std::uint64_t mine[] = {dense, embeddings_.ReplicaHash()};
+  CheckAgreement(comm_, std::as_bytes(std::span(mine)),
+                 step_ == 0 ? "the initial weights" : fmt::format("the weights after step {}", step_));
 }
 
-std::uint64_t Trainer::StateHash() const {
-  return embeddings_.StateHash(pool_) +
-         dense_optimizer_.StateHash(static_cast<const Tower&>(*tower_).parameters());
+std::uint64_t Trainer::WeightsHash() {
+  return AllReduceSum(comm_, embeddings_.WeightsHash()) + dense_.WeightsHash();
 }
 
-std::int64_t Trainer::ModelBytes() const {
-  const Parameters& parameters = static_cast<const Tower&>(*tower_).parameters();
-  const auto dense = parameters.padded_size() + static_cast<std::int64_t>(dense_optimizer_.state().size());
-  return embeddings_.LogicalBytes() + dense * static_cast<std::int64_t>(sizeof(float));
+std::uint64_t Trainer::StateHash() {
+  return AllReduceSum(comm_, embeddings_.StateHash()) + dense_.StateHash();
+}
+
+PhaseTimes Trainer::phases() const {
+  PhaseTimes all = phases_;
+  all.Add(embeddings_.phases());
+  return all;
+}
+
+PhaseBytes Trainer::bytes() const {
+  PhaseBytes all = bytes_;
+  all.Add(embeddings_.bytes());
+  return all;
+}
+
+void Trainer::ResetPhases() {
+  phases_.Reset();
+  bytes_.Reset();
+  embeddings_.phases().Reset();
+  embeddings_.bytes().Reset();
+}
+
+void Trainer::set_tracer(Tracer* tracer) {
+  tracer_ = tracer;
+  embeddings_.set_tracer(tracer);
 }
 
 }  // namespace hotrow

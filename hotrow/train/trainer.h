@@ -1,11 +1,13 @@
 #pragma once
-// The training step: a batch in, one optimizer update of every touched embedding row and every dense
-// parameter out.
+// The training step over ranks: a batch in, one optimizer update of every touched embedding row and every
+// dense parameter out.
 //
-// lookup (pooled straight into the tower's input) -> tower forward and backward, unit by unit -> fused sparse
+// input dist and recat -> lookup and output dist, into the tower's input -> the next batch's ids leave ->
+// tower forward and backward, unit by unit -> the dense gradients leave -> gradient dist and the embeddings'
 // backward -> dense optimizer, which sums the units' gradients as it goes.
 
 #include <cstdint>
+#include <exception>
 #include <memory>
 #include <optional>
 #include <span>
@@ -13,13 +15,19 @@
 
 #include "hotrow/base/buffer.h"
 #include "hotrow/base/thread_pool.h"
+#include "hotrow/comm/communicator.h"
+#include "hotrow/comm/reduce.h"
 #include "hotrow/data/batch.h"
-#include "hotrow/dense/dense_optimizer.h"
-#include "hotrow/embed/embedding_bag_collection.h"
+#include "hotrow/dist/options.h"
 #include "hotrow/model/config.h"
 #include "hotrow/model/tower.h"
 #include "hotrow/optim/optimizer_config.h"
+#include "hotrow/plan/sharding_plan.h"
+#include "hotrow/sharded/sharded_embedding_bag_collection.h"
 #include "hotrow/trace/phase.h"
+#include "hotrow/trace/phase_bytes.h"
+#include "hotrow/trace/tracer.h"
+#include "hotrow/train/data_parallel_tower.h"
 
 namespace hotrow {
 
@@ -30,78 +38,123 @@ struct TrainerConfig {
   BackwardKernel kernel = BackwardKernel::kFused;
   StorageKind storage = StorageKind::kEager;
   BadIds bad_ids = BadIds::kError;
-  std::int64_t reduction_units = 8;  ///< a power of two; equal bits need equal units
+  /// Of the global batch; as ValidateReductionUnits (base/tree_sum.h) wants them. Equal bits need equal
+  /// units.
+  std::int64_t reduction_units = 8;
   std::uint64_t seed = 0;
+  std::optional<ShardingPlan> plan = {};  ///< none: every table whole on a rank, table_wise
+  DistOptions dist = {};
+  std::int64_t verify_every = 0;  ///< steps between checks that ranks agree; 0: at the start only
 };
 
 class Trainer {
  public:
-  /// Makes and initialises the model. `pool` must outlive the trainer. Throws Error when the configuration is
-  /// not valid or the tables do not fit in memory.
+  /// Collective: makes and initialises the model. `comm` and `pool` must outlive the trainer. Throws Error
+  /// when the configuration is not valid, differs between ranks, or the tables do not fit in memory.
+  Trainer(const TrainerConfig& config, Communicator& comm, ThreadPool& pool);
+  /// The same for a world of this one rank.
   Trainer(const TrainerConfig& config, ThreadPool& pool);
 
-  const TrainerConfig& config() const { return config_; }
-  Tower& tower() { return *tower_; }
-  EmbeddingBagCollection& embeddings() { return embeddings_; }
-  DenseOptimizer& dense_optimizer() { return dense_optimizer_; }
-  ThreadPool& pool() { return pool_; }
+  // Members are collectives unless they say otherwise: all ranks call them, in one order.
 
-  /// Trains on the batch (at least one sample) and returns its mean loss, before the update. Checks ids
-  /// first: a bad id with BadIds::kError throws before anything has changed. Allocates nothing once it has
-  /// seen the largest batch, but for lists of a few
-  /// hundred bytes. An Error thrown later, when a lazy table runs out of memory, leaves the model partly
-  /// updated: of no use.
-  float Step(Batch& batch);
+  /// Trains on the batch and returns the mean loss of all ranks' samples, at least one, before the update.
+  /// This rank's may be none. Batches whose rank_samples are empty are whole ones in a world of one rank, and
+  /// else ranks ask one another. A bad id with BadIds::kError throws before this step has changed anything.
+  /// Allocates nothing once it has seen the largest batch, but for lists of a few hundred bytes. An Error
+  /// thrown later, when a lazy table runs out of memory, leaves the model partly updated: of no use.
+  ///
+  /// With `next`, the batch of the next Step, its ids are exchanged while this one computes: neither may
+  /// change until it has been trained on. All ranks give one or none. Bits do not depend on it.
+  float Step(Batch& batch, Batch* next = nullptr);
 
-  /// Logits of the batch's samples into `logits` [batch.size]. Changes nothing, grows no table.
+  /// Forgets the `next` that the last Step was given, whose ids are on their way.
+  void DropNext();
+
+  /// Logits of this rank's samples into `logits` [batch.size], in micro-batches as Step has them and so with
+  /// its bits. May stand between a Step with `next` and the next Step. Changes nothing, grows no table.
   void Predict(Batch& batch, std::span<float> logits);
 
-  /// Logits of the last Step's samples, until Predict is called.
-  std::span<const float> last_logits() const { return logits_.span(); }
-  std::int64_t steps() const { return step_; }
-  /// Ids outside their tables that were skipped or wrapped so far.
-  std::int64_t bad_ids() const { return bad_id_count_; }
+  /// Throws Error unless every rank has the same dense weights and replicas. Step calls it, every
+  /// config().verify_every steps.
+  void Verify();
 
   /// One word for all weights, and one for all optimizer state (docs/ARCHITECTURE.md, "Determinism").
-  std::uint64_t WeightsHash() const;
-  std::uint64_t StateHash() const;
-  /// Bytes of weights and optimizer state, dense and sparse, every row counted.
-  std::int64_t ModelBytes() const;
+  std::uint64_t WeightsHash();
+  std::uint64_t StateHash();
+  /// Bytes of weights and optimizer state, dense and sparse, of all ranks, every row counted. Not collective.
+  std::int64_t ModelBytes() const { return table_bytes_ + dense_.Bytes(); }
+  std::int64_t TableBytes() const { return table_bytes_; }
 
-  /// The units' gradient buffers: between steps their contents are of no use to the trainer, and a benchmark
-  /// may borrow them.
-  UnitGradients& unit_gradients();
+  // Not collective, all of these.
 
-  PhaseTimes& phases() { return phases_; }
+  const TrainerConfig& config() const { return config_; }
+  Tower& tower() { return dense_.tower(); }
+  DataParallelTower& dense() { return dense_; }
+  ShardedEmbeddingBagCollection& embeddings() { return embeddings_; }
+  Communicator& comm() { return comm_; }
+  ThreadPool& pool() { return pool_; }
+
+  /// Logits of the last Step's samples of this rank, until Predict is called.
+  std::span<const float> last_logits() const { return logits_.span(); }
+  std::int64_t steps() const { return step_; }
+  /// This rank's ids outside their tables that were skipped or wrapped so far.
+  std::int64_t bad_ids() const { return bad_id_count_; }
+
+  /// This rank's time in each phase of the steps since the last reset, and what the phases moved.
+  PhaseTimes phases() const;
+  PhaseBytes bytes() const;
+  void ResetPhases();
+  /// Where spans and bytes go as well; null, the default: nowhere.
+  void set_tracer(Tracer* tracer);
 
  private:
+  struct InFlight {
+    Batch* batch = nullptr;
+    std::exception_ptr bad_id;  // thrown at the batch's own step
+    std::int64_t bad_ids = 0;
+    std::vector<std::int64_t> samples;  // of every rank
+  };
+
+  Trainer(const TrainerConfig& config, std::unique_ptr<Communicator> own, Communicator* comm,
+          ThreadPool& pool);
   void CheckBatch(const Batch& batch, bool labels) const;
+  void StartBatch(Batch& batch, int slot, InFlight& flight);
+  void StartAhead(Batch& next, int slot);
   void EnsureCapacity(std::int64_t samples, bool training);
-  TowerBatch UnitRows(const Batch& batch, std::int64_t first, std::int64_t rows);
-  double RunTower(const Batch& batch);
   void EnsureWorkspaces(std::int64_t rows);
+  Slice UnitSlice(const Batch& batch, std::int64_t unit) const;
+  TowerBatch UnitRows(const Batch& batch, Slice rows, double gradient_scale);
+  void RunTower(const Batch& batch, double gradient_scale);
+  double SumOfLosses() const;
+  double FinishDense(std::int64_t moved_before);
   TowerWorkspace& Workspace(int thread);
 
-  TrainerConfig config_;
+  std::unique_ptr<Communicator> own_comm_;
+  Communicator& comm_;
   ThreadPool& pool_;
-  std::unique_ptr<Tower> tower_;
-  DenseOptimizer dense_optimizer_;
-  EmbeddingBagCollection embeddings_;
+  TrainerConfig config_;
+  DataParallelTower dense_;
+  ShardedEmbeddingBagCollection embeddings_;
+  std::int64_t table_bytes_ = 0;
 
   std::vector<std::int64_t> columns_;     // of each feature in the tower's input
   std::vector<std::int64_t> table_rows_;  // of each feature's table
   Buffer<float> x_;                       // [batch, (F + 1) * D]
   Buffer<float> dx_;                      // the same, training only
   Buffer<float> logits_;
-  std::optional<UnitGradients> unit_gradients_;
-  std::vector<const float*> present_gradients_;  // null for an empty unit
+  std::vector<const float*> present_gradients_;  // of this rank's units; null for an empty one
   std::vector<double> unit_losses_;
+  PendingSum<double> loss_sum_;
   std::vector<std::unique_ptr<TowerWorkspace>> workspaces_;  // a thread
   std::int64_t workspace_rows_ = 0;
 
   std::int64_t step_ = 0;
+  InFlight next_;  // what the last Step was given as `next`
+  InFlight now_;
   std::int64_t bad_id_count_ = 0;
   PhaseTimes phases_;
+  PhaseBytes bytes_;
+  Tracer* tracer_ = nullptr;
 };
 
 }  // namespace hotrow

@@ -13,7 +13,7 @@ struct LimitCase {
       : pool(threads),
         tower(MakeTower(config, 0, pool)),
         gradients(tower->parameters().padded_size(), units),
-        limit(*tower, batch, units, gradients, pool) {}
+        limit(*tower, GemmLimit::MakeLayers(*tower), batch, units, gradients, pool) {}
   ThreadPool pool;
   std::unique_ptr<Tower> tower;
   UnitGradients gradients;

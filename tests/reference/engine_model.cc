@@ -60,7 +60,9 @@ EngineModel::Gradients EngineModel::Differentiate(const hotrow::Batch& batch, st
   std::vector<float> logits(static_cast<std::size_t>(batch.size));
   Gradients result;
   result.dx.resize(x.size());
-  trainer_.embeddings().Forward(batch.sparse, {x.data(), width, columns}, pool_);
+  trainer_.embeddings().StartInputDist(batch.sparse, 0);
+  trainer_.embeddings().FinishInputDist(0);
+  trainer_.embeddings().Forward(0, {x.data(), width, columns});
 
   const Tower& tower = trainer_.tower();
   const Parameters& parameters = tower.parameters();
@@ -96,9 +98,12 @@ void EngineModel::SetParameters(const Tensors& parameters) {
     dense.Import(static_cast<std::int64_t>(i), values, dense.weights());
   }
   trainer_.tower().Pack(pool_);
-  for (std::int64_t t = 0; t < trainer_.embeddings().num_tables(); ++t) {
-    EmbeddingTable& table = trainer_.embeddings().table(t);
-    WriteTable(table, parameters.at(TableParameterName(table.name())));
+  ShardedEmbeddingBagCollection& embeddings = trainer_.embeddings();
+  for (std::int64_t t = 0; t < embeddings.num_tables(); ++t) {
+    const EmbeddingTableConfig& table = embeddings.table_config(t);
+    const Tensor& tensor = parameters.at(TableParameterName(table.name));
+    const std::vector<float> rows(tensor.data.begin(), tensor.data.end());
+    embeddings.WriteRows(t, 0, table.num_embeddings, rows.data());
   }
 }
 
@@ -108,9 +113,12 @@ Tensors EngineModel::GetParameters() {
   for (std::size_t i = 0; i < dense.list().size(); ++i) {
     out[dense.list()[i].name] = ExportParameter(dense, i, dense.weights());
   }
-  for (std::int64_t t = 0; t < trainer_.embeddings().num_tables(); ++t) {
-    const EmbeddingTable& table = trainer_.embeddings().table(t);
-    out[TableParameterName(table.name())] = ReadTable(table);
+  const ShardedEmbeddingBagCollection& embeddings = trainer_.embeddings();
+  for (std::int64_t t = 0; t < embeddings.num_tables(); ++t) {
+    const EmbeddingTableConfig& table = embeddings.table_config(t);
+    std::vector<float> rows(static_cast<std::size_t>(table.num_embeddings * table.embedding_dim));
+    embeddings.ReadRows(t, 0, table.num_embeddings, rows.data());
+    out[TableParameterName(table.name)] = ToTensor({table.num_embeddings, table.embedding_dim}, rows);
   }
   return out;
 }

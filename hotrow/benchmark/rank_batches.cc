@@ -1,0 +1,20 @@
+#include "hotrow/benchmark/rank_batches.h"
+
+#include "hotrow/base/size.h"
+
+namespace hotrow {
+
+RankBatches::RankBatches(const SyntheticConfig& data, std::int64_t global_batch, const Communicator& comm,
+                         ThreadPool& pool)
+    : source_(data, &pool), global_batch_(global_batch), rank_(static_cast<std::size_t>(comm.rank())) {
+  for (int r = 0; r < comm.size(); ++r)
+    rank_samples_.push_back(EvenSlice(global_batch, comm.size(), r).size());
+  first_ = EvenSlice(global_batch, comm.size(), comm.rank()).begin;
+}
+
+void RankBatches::Fill(std::int64_t step, Batch& batch) const {
+  source_.Fill(step, step * global_batch_ + first_, samples(), batch);
+  batch.rank_samples = rank_samples_;
+}
+
+}  // namespace hotrow

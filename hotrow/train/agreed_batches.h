@@ -1,0 +1,39 @@
+#pragma once
+// The next batch of every rank, agreed upon: what one step is made of.
+
+#include <cstdint>
+#include <exception>
+
+#include "hotrow/comm/communicator.h"
+#include "hotrow/data/batch.h"
+
+namespace hotrow {
+
+/// Reads batches so that all ranks take the same steps: a rank whose own data has ended takes part with empty
+/// batches until every rank's has, and what fails on one rank ends all at one point. Reading may be one batch
+/// ahead of the steps: what goes wrong in it is thrown when its step is due, not before.
+class AgreedBatches {
+ public:
+  /// `source`: a RankSource, or data of the rank's own. Both must outlive this.
+  AgreedBatches(BatchSource& source, Communicator& comm) : source_(source), comm_(comm) {}
+
+  void StartEpoch(std::int64_t epoch);
+  /// Collective: this rank's next batch, with its rank_samples. False when every rank's data has ended, and
+  /// when reading has failed on any.
+  bool Next(std::int64_t samples, Batch& batch);
+  /// Collective, after a Next that returned false: throws what reading failed with, on the ranks where it
+  /// did; Aborted on the others. Returns at the end of the data.
+  void Rethrow();
+
+ private:
+  bool Read(std::int64_t samples, Batch& batch);
+  void MakeEmpty(Batch& batch) const;
+
+  BatchSource& source_;
+  Communicator& comm_;
+  bool ended_ = false;   // on this rank
+  bool failed_ = false;  // on any
+  std::exception_ptr failure_;
+};
+
+}  // namespace hotrow

@@ -1,0 +1,71 @@
+#include "hotrow/train/rank_source.h"
+
+#include <exception>
+#include <utility>
+
+#include "hotrow/comm/share.h"
+
+namespace hotrow {
+namespace {
+
+// What rank 0 lets the other thread ranks see.
+struct Published {
+  const Batch* batch = nullptr;
+  bool more = false;  // there was a batch
+  bool failed = false;
+};
+
+template <typename T>
+void CopyRows(const std::vector<T>& from, std::int64_t batch_size, Slice rows, std::vector<T>& to) {
+  const std::int64_t width = batch_size > 0 ? std::ssize(from) / batch_size : 0;
+  to.assign(from.begin() + rows.begin * width, from.begin() + rows.end * width);
+}
+
+void CopySlice(const Batch& batch, Slice samples, Batch& slice) {
+  slice.first_sample = batch.first_sample + samples.begin;
+  slice.size = samples.size();
+  CopyRows(batch.dense, batch.size, samples, slice.dense);
+  CopyRows(batch.labels, batch.size, samples, slice.labels);
+  slice.sparse.AssignSlice(batch.sparse, samples);
+}
+
+}  // namespace
+
+RankSource::RankSource(BatchSource& source, Communicator& comm) : source_(source), comm_(comm) {
+  if (comm.rank() == 0 || !comm.shares_memory()) reader_.emplace(source);
+}
+
+void RankSource::StartEpoch(std::int64_t epoch) {
+  if (reader_) reader_->StartEpoch(epoch);
+}
+
+bool RankSource::Next(std::int64_t global_samples, Batch& batch) {
+  if (comm_.size() == 1) return reader_->Next(global_samples, batch);
+  if (comm_.shares_memory()) return NextShared(global_samples, batch);
+  const bool more = reader_->Next(global_samples, global_);
+  if (more) CopySlice(global_, EvenSlice(global_.size, comm_.size(), comm_.rank()), batch);
+  return more;
+}
+
+bool RankSource::NextShared(std::int64_t global_samples, Batch& batch) {
+  Published mine;
+  std::exception_ptr failure;
+  if (reader_) {
+    try {
+      mine.more = reader_->Next(global_samples, global_);
+    } catch (...) {
+      failure = std::current_exception();
+      mine.failed = true;
+    }
+    mine.batch = &global_;
+  }
+  Share<const Published> share(comm_, std::span<const Published>(&mine, 1));
+  const Published read = share.spans()[0][0];
+  if (read.more) CopySlice(*read.batch, EvenSlice(read.batch->size, comm_.size(), comm_.rank()), batch);
+  share.Release();
+  if (failure) std::rethrow_exception(failure);
+  if (read.failed) throw Aborted();
+  return read.more;
+}
+
+}  // namespace hotrow

@@ -1,0 +1,40 @@
+#pragma once
+// Every rank's slice of the global batches, whatever the world.
+
+#include <cstdint>
+#include <optional>
+
+#include "hotrow/comm/communicator.h"
+#include "hotrow/data/batch.h"
+#include "hotrow/train/prefetch.h"
+
+namespace hotrow {
+
+/// Cuts the global batches of a source, which it reads ahead, into the slices of ranks: rank r has
+/// EvenSlice(global batch, ranks, r), which are the samples of its reduction units. Next(n) reads the next
+/// global batch of n samples and gives this rank's slice, which may be empty; description() is the whole
+/// data's.
+///
+/// Thread ranks read one source: rank 0 does, and the others copy their slices from its memory. MPI ranks
+/// each read a source of their own over the same data. Next is a collective. When reading fails on rank 0 its
+/// Next throws what the source threw, and the other thread ranks' throw Aborted.
+class RankSource final : public BatchSource {
+ public:
+  /// `source` must outlive this, and is used by no one else until then. Thread ranks may all give the same
+  /// one: only rank 0 reads it.
+  RankSource(BatchSource& source, Communicator& comm);
+
+  const DataDescription& description() const override { return source_.description(); }
+  void StartEpoch(std::int64_t epoch) override;
+  bool Next(std::int64_t global_samples, Batch& batch) override;
+
+ private:
+  bool NextShared(std::int64_t global_samples, Batch& batch);
+
+  BatchSource& source_;
+  Communicator& comm_;
+  std::optional<PrefetchingSource> reader_;  // of those that read
+  Batch global_;
+};
+
+}  // namespace hotrow
