@@ -181,12 +181,14 @@ TEST(Experiment, ConfigurationsAtEveryPointOfASweep) {
 }
 
 TEST(Experiment, ShippedFilesAreExperiments) {
-  for (const char* name : {"kernel_rows", "one_rank_of_the_original"}) {
+  for (const auto& [name, configurations] :
+       {std::pair("kernel_rows", 6U), std::pair("one_rank_of_the_original", 6U), std::pair("recat", 8U),
+        std::pair("ranks", 4U), std::pair("sharding", 4U)}) {
     const ProgramResult result = RunHotrow(
         {"experiment", std::string(HOTROW_TEST_SOURCE_DIR) + "/../bench/experiments/" + name + ".toml",
          "--dry-run"});
     EXPECT_EQ(result.exit_code, 0) << result.err;
-    EXPECT_EQ(Lines(result.out).size(), 6U);
+    EXPECT_EQ(Lines(result.out).size(), configurations) << name;
   }
 }
 
