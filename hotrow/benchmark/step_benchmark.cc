@@ -31,32 +31,32 @@ class Run {
         pipelined_(config.pipeline && comm_.size() > 1) {}
 
   StepBenchmarkResult All() {
-    const std::int64_t all = config_.warmup + config_.steps;
     source_.Fill(0, batches_[0]);
-    for (std::int64_t step = 0; step < config_.warmup; ++step) Step(step, all);
+    for (std::int64_t step = 0; step < config_.warmup; ++step) Step(step);
     MakeLimit();
     trainer_.ResetPhases();
     trainer_.set_tracer(config_.tracer);
     const std::int64_t passes = std::min(config_.steps, kMaxLimitPasses);
     for (std::int64_t step = 0; step < config_.steps; ++step) {
-      result_.step_seconds.push_back(Step(config_.warmup + step, all));
+      result_.step_seconds.push_back(Step(config_.warmup + step));
       if (LimitDue(step, config_.steps, passes)) result_.limit_seconds.push_back(RunLimit());
     }
     trainer_.set_tracer(nullptr);
     Gather();
+    trainer_.DropNext();
     return std::move(result_);
   }
 
  private:
-  // Seconds of the step alone. Its batch is there already, and so is the next one, whose ids it may exchange.
-  double Step(std::int64_t step, std::int64_t all) {
+  // Seconds of the step alone. Its batch is there already, and so is the next one, whose ids it may exchange:
+  // the last step's too, or it would do less than the others.
+  double Step(std::int64_t step) {
     Batch& batch = batches_[step % 2];
     Batch& next = batches_[(step + 1) % 2];
-    const bool last = step + 1 == all;
-    if (!last) source_.Fill(step + 1, next);
+    source_.Fill(step + 1, next);
     comm_.Barrier();
     const double begin = NowSeconds();
-    const float loss = trainer_.Step(batch, pipelined_ && !last ? &next : nullptr);
+    const float loss = trainer_.Step(batch, pipelined_ ? &next : nullptr);
     const double seconds = NowSeconds() - begin;
     result_.losses.push_back(loss);
     return seconds;
