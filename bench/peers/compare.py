@@ -18,21 +18,25 @@ import tempfile
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.normpath(os.path.join(HERE, "..", ".."))
 
-# What is compared: part, the peer's name, its kind and optimizer in worker.py, Hotrow's optimizer.
+# What is compared: part, the peer's name, its kind and optimizer in worker.py, Hotrow's optimizer. Of recat: bytes of an id,
+# and Hotrow's engine.
+RANKS = 8  # that sent ids to the one whose recat is timed
 CASES = [
     ("embedding", "FBGEMM exact_adagrad", "fbgemm", "exact_adagrad", "adagrad"),
     ("embedding", "FBGEMM exact_row_wise_adagrad", "fbgemm", "exact_rowwise_adagrad", "rowwise_adagrad"),
     ("ipex", "IPEX MergedEmbeddingBagWithAdaGrad", "ipex", "adagrad", "adagrad"),
+    ("recat", "FBGEMM permute_2D_sparse_data, 8-byte ids", "permute", "8", "tc"),
+    ("recat", "FBGEMM permute_2D_sparse_data, 4-byte ids", "permute", "4", "tc"),
     ("step", "TorchRec, dense gradients", "torchrec", "dense", "adagrad"),
     ("step", "TorchRec, sparse gradients", "torchrec", "sparse", "adagrad"),
     ("step", "TorchRec, FBGEMM fused", "torchrec", "fused", "adagrad"),
 ]
-DEFAULT_MAX_ROWS = {"embedding": 500_000, "ipex": 500_000, "step": 100_000}
+DEFAULT_MAX_ROWS = {"embedding": 500_000, "ipex": 500_000, "recat": 100_000, "step": 100_000}
 
 
 def parse_arguments():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--part", nargs="+", choices=["embedding", "step", "ipex"], default=["embedding", "step"],
+    parser.add_argument("--part", nargs="+", choices=["embedding", "step", "recat", "ipex"], default=["embedding", "step"],
                         help="what to compare (embedding step)")
     parser.add_argument("--peer", default="", help="only peers whose name contains this text")
     parser.add_argument("--ids", nargs="+", default=["uniform", "zipf:1.05"],
@@ -78,11 +82,17 @@ class Peer:
         self.process.wait()
 
 
-def run_hotrow(arguments, part, max_rows, ids, optimizer):
-    """One run of `hotrow bench`, as {"forward_ms", "step_ms"}."""
-    command = [arguments.hotrow, "bench", "--part", "step" if part == "step" else "sparse", "--cardinality", "mlperf",
-               "--max-rows", str(max_rows), "--per-chip-batch", str(arguments.batch), "--ids", ids,
-               "--optimizer", optimizer, "--learning-rate", "0.01", "--steps", str(arguments.steps),
+def hotrow_flags(arguments, part, ids, peer_optimizer, optimizer):
+    if part == "recat":
+        return ["--part", "recat", "--ranks", str(RANKS), "--recat-mode", optimizer, "--id-bytes", peer_optimizer]
+    return ["--part", "step" if part == "step" else "sparse", "--ids", ids, "--optimizer", optimizer,
+            "--learning-rate", "0.01"]
+
+
+def run_hotrow(arguments, part, max_rows, flags):
+    """One run of `hotrow bench`, as {"forward_ms", "step_ms"}, of recat {"ms"}."""
+    command = [arguments.hotrow, "bench", *flags, "--cardinality", "mlperf", "--max-rows", str(max_rows),
+               "--per-chip-batch", str(arguments.batch), "--steps", str(arguments.steps),
                "--warmup", str(arguments.warmup), "--threads", str(arguments.threads), "--seed", str(arguments.seed),
                "--quiet", "--json", "-"]
     done = subprocess.run(command, capture_output=True, text=True)
@@ -92,6 +102,8 @@ def run_hotrow(arguments, part, max_rows, ids, optimizer):
     result = json.loads(done.stdout[done.stdout.index("{"):])
     if part == "step":
         return {"step_ms": result["ms_per_step"]["rank0_median"]}
+    if part == "recat":
+        return {"ms": result["ms"]}
     return {"forward_ms": result["forward_ms"], "step_ms": result["step_ms"]}
 
 
@@ -108,7 +120,8 @@ def compare(arguments, case, ids):
     rounds = []
     for number in range(arguments.rounds):
         print(f"{name}, {ids}: round {number + 1} of {arguments.rounds}", file=sys.stderr)
-        hotrow = run_hotrow(arguments, part, max_rows, ids, optimizer)
+        hotrow = run_hotrow(arguments, part, max_rows,
+                            hotrow_flags(arguments, part, ids, peer_optimizer, optimizer))
         peer.run(arguments.warmup)
         times = peer.run(arguments.steps)
         rounds.append({"hotrow": hotrow, "peer": {what: statistics.median(ms) for what, ms in times.items()}})
@@ -124,7 +137,9 @@ def row(case, ids, max_rows, batch, what, rounds):
     def spread(values, form):
         return f"{statistics.median(values):{form}} ({min(values):{form}} – {max(values):{form}})"
 
-    label = {"forward_ms": "forward", "step_ms": "whole step" if case[0] == "step" else "forward + backward + update"}
+    if case[0] == "recat":
+        batch = batch * RANKS
+    label = {"ms": f"recat of what {RANKS} ranks sent, engine {case[4]}", "forward_ms": "forward", "step_ms": "whole step" if case[0] == "step" else "forward + backward + update"}
     return (f"| {case[1]} | {ids} | {max_rows:,} | {label[what]} | {spread(ours, '.1f')} | {spread(theirs, '.1f')} | "
             f"{1e3 * batch / statistics.median(ours):,.0f} | {1e3 * batch / statistics.median(theirs):,.0f} | "
             f"**{statistics.median(ratios):.2f}** ({min(ratios):.2f} – {max(ratios):.2f}) |")
@@ -151,7 +166,7 @@ def main():
     for case in CASES:
         if case[0] not in arguments.part or arguments.peer.lower() not in case[1].lower():
             continue
-        for ids in arguments.ids[:1] if case[0] == "step" else arguments.ids:
+        for ids in arguments.ids[:1] if case[0] in ("step", "recat") else arguments.ids:
             rounds = compare(arguments, case, ids)
             max_rows = arguments.max_rows or DEFAULT_MAX_ROWS[case[0]]
             measured.append({"peer": case[1], "part": case[0], "ids": ids, "max_rows": max_rows, "rounds": rounds})

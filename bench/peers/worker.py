@@ -123,6 +123,32 @@ class Ipex(Embedding):
         torch.autograd.backward(out, self.gradients)
 
 
+class Permute:
+    """FBGEMM's recat: what 8 ranks sent, [source][feature][sample], permuted to [feature][source][sample]. config["optimizer"]
+    is the bytes of an id. Like Hotrow's it starts from the payload as it arrived; offsets are its own to compute, as in
+    TorchRec, and the number of ids, which is known, is given to it."""
+
+    RANKS = 8
+
+    def __init__(self, config):
+        import fbgemm_gpu  # noqa: F401  registers the operators
+
+        tables = read_tables(config["max_rows"])
+        features = len(tables)
+        sizes = torch.tensor([size for _, _, size in tables], dtype=torch.int32)
+        self.lengths = sizes.repeat(self.RANKS).reshape(-1, 1).repeat(1, config["batch"]).contiguous()
+        self.order = torch.tensor([k * features + f for f in range(features) for k in range(self.RANKS)],
+                                  dtype=torch.int32)
+        self.count = int(self.lengths.sum())
+        kind = {"4": torch.int32, "8": torch.int64}[config["optimizer"]]
+        self.ids = torch.randint(0, min(rows for _, rows, _ in tables), (self.count,), dtype=kind)
+
+    def step(self):
+        start = time.perf_counter()
+        torch.ops.fbgemm.permute_2D_sparse_data(self.order, self.lengths, self.ids, None, self.count)
+        return {"ms": 1e3 * (time.perf_counter() - start)}
+
+
 class Step:
     """TorchRec's DLRM_DCN, one whole training step. config["optimizer"] says how the tables are trained: "dense" (a gradient
     as large as the table), "sparse" (torch's sparse gradients), "fused" (FBGEMM)."""
@@ -190,7 +216,7 @@ def main():
     # What libraries print must not mix with the answers.
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)
-    peer = {"fbgemm": Fbgemm, "ipex": Ipex, "torchrec": Step}[CONFIG["kind"]](CONFIG)
+    peer = {"fbgemm": Fbgemm, "ipex": Ipex, "torchrec": Step, "permute": Permute}[CONFIG["kind"]](CONFIG)
     print(json.dumps({"ready": True, "torch": torch.__version__}), file=answers, flush=True)
     for line in sys.stdin:
         times = [peer.step() for _ in range(int(line))]
