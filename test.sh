@@ -3,7 +3,7 @@
 #
 #   ./test.sh [--full] [FILTER]
 #
-#   release   the whole suite
+#   release   the whole suite; with --full every case of the matrix (tests/matrix), not a sample
 #   asan      the whole suite under AddressSanitizer and UndefinedBehaviorSanitizer
 #   tsan      what has threads in it, under ThreadSanitizer; the whole suite with --full
 #
@@ -67,7 +67,9 @@ run_preset() {
 export OMP_NUM_THREADS="${OMP_NUM_THREADS:-1}"
 
 scripts/setup.sh --packages-only
+[[ "$full" -eq 0 ]] || export HOTROW_FULL_MATRIX=1
 run_preset release ""
+unset HOTROW_FULL_MATRIX
 run_preset asan "" -LE house
 if [[ "$full" -eq 1 ]]; then
   run_preset tsan "" -LE house

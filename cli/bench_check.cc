@@ -164,7 +164,7 @@ CheckResult CheckStep(const TrainerConfig& config, const SyntheticConfig& data, 
   ref::Trainer reference(compact_model, config.optimizer, dense, config.kernel == BackwardKernel::kUnfused,
                          ReadAll(trainer, tables));
 
-  const RankBatches slices(data, samples, comm, pool);
+  const RankBatches slices(data, samples, config.reduction_units, comm, pool);
   Batch batch;
   ErrorMeter meter;
   for (std::int64_t step = 0; step < kSteps; ++step) {
@@ -202,7 +202,7 @@ struct SparseCase {
 
   void Run(const SyntheticConfig& data, std::int64_t samples, std::int64_t units, Communicator& comm,
            ThreadPool& pool) {
-    const RankBatches slices(data, samples, comm, pool);
+    const RankBatches slices(data, samples, units, comm, pool);
     Batch batch;
     slices.Fill(0, batch);
     RandomSequence random(data.seed, RandomStream::kSyntheticDense, 1);

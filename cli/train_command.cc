@@ -230,9 +230,9 @@ class TrainRun {
     Tracer tracer(pool_.size());
     const bool traced = !flags_.over.profile_dir.empty();
     if (traced) trainer.set_tracer(&tracer);
-    RankSource source(*data_.source, comm_);
+    RankSource source(*data_.source, config.reduction_units, comm_);
     std::optional<RankSource> eval_source;
-    if (data_.eval_source) eval_source.emplace(*data_.eval_source, comm_);
+    if (data_.eval_source) eval_source.emplace(*data_.eval_source, config.reduction_units, comm_);
     const LoopResult result =
         TrainLoop(trainer, source, eval_source ? &*eval_source : nullptr, LoopOf(flags_), Observer());
     if (traced) WriteTrace(comm_, tracer, flags_.over.profile_dir);

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "hotrow/base/error.h"
+#include "hotrow/base/size.h"
 
 namespace hotrow {
 
@@ -31,6 +32,14 @@ constexpr std::int64_t DefaultReductionUnits(std::int64_t ranks) {
   std::int64_t units = ranks;
   while (units < 8) units *= 2;
   return units;
+}
+
+/// The samples of a global batch that are `rank`'s: those of its units, of which each of `ranks` owns an
+/// aligned block. Ranks differ by more than one sample where the units' sizes do.
+constexpr Slice SamplesOfRank(std::int64_t samples, std::int64_t units, std::int64_t ranks,
+                              std::int64_t rank) {
+  const std::int64_t each = units / ranks;
+  return {EvenSlice(samples, units, rank * each).begin, EvenSlice(samples, units, (rank + 1) * each - 1).end};
 }
 
 /// Between consecutive present units `unit` < `next` the subtrees of 2^TreeLevel units around `unit` are

@@ -1,15 +1,15 @@
 #include "hotrow/benchmark/rank_batches.h"
 
-#include "hotrow/base/size.h"
+#include "hotrow/base/tree_sum.h"
 
 namespace hotrow {
 
-RankBatches::RankBatches(const SyntheticConfig& data, std::int64_t global_batch, const Communicator& comm,
-                         ThreadPool& pool)
+RankBatches::RankBatches(const SyntheticConfig& data, std::int64_t global_batch, std::int64_t reduction_units,
+                         const Communicator& comm, ThreadPool& pool)
     : source_(data, &pool), global_batch_(global_batch), rank_(static_cast<std::size_t>(comm.rank())) {
   for (int r = 0; r < comm.size(); ++r)
-    rank_samples_.push_back(EvenSlice(global_batch, comm.size(), r).size());
-  first_ = EvenSlice(global_batch, comm.size(), comm.rank()).begin;
+    rank_samples_.push_back(SamplesOfRank(global_batch, reduction_units, comm.size(), r).size());
+  first_ = SamplesOfRank(global_batch, reduction_units, comm.size(), comm.rank()).begin;
 }
 
 void RankBatches::Fill(std::int64_t step, Batch& batch) const {

@@ -14,8 +14,8 @@ namespace hotrow {
 
 class RankBatches {
  public:
-  RankBatches(const SyntheticConfig& data, std::int64_t global_batch, const Communicator& comm,
-              ThreadPool& pool);
+  RankBatches(const SyntheticConfig& data, std::int64_t global_batch, std::int64_t reduction_units,
+              const Communicator& comm, ThreadPool& pool);
 
   /// This rank's slice of the global batch of step `step`, counted from 0.
   void Fill(std::int64_t step, Batch& batch) const;

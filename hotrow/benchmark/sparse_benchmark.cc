@@ -36,7 +36,7 @@ SparseBenchmarkResult RunSparseBenchmark(const SparseBenchmarkConfig& config,
     columns.push_back(width);
     width += embeddings.table_config(embeddings.TableOfFeature(f)).embedding_dim;
   }
-  const RankBatches source(config.data, config.global_batch, comm, pool);
+  const RankBatches source(config.data, config.global_batch, config.reduction_units, comm, pool);
   Buffer<float> pooled(width * source.samples());
   Buffer<float> gradient;
   FillGradient(gradient, width, source, config, pool);

@@ -27,7 +27,7 @@ class Run {
       : config_(config),
         trainer_(trainer),
         comm_(trainer.comm()),
-        source_(config.data, config.global_batch, comm_, trainer.pool()),
+        source_(config.data, config.global_batch, trainer.config().reduction_units, comm_, trainer.pool()),
         pipelined_(config.pipeline && comm_.size() > 1) {}
 
   StepBenchmarkResult All() {

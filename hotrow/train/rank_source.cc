@@ -3,6 +3,7 @@
 #include <exception>
 #include <utility>
 
+#include "hotrow/base/tree_sum.h"
 #include "hotrow/comm/share.h"
 
 namespace hotrow {
@@ -31,7 +32,9 @@ void CopySlice(const Batch& batch, Slice samples, Batch& slice) {
 
 }  // namespace
 
-RankSource::RankSource(BatchSource& source, Communicator& comm) : source_(source), comm_(comm) {
+RankSource::RankSource(BatchSource& source, std::int64_t reduction_units, Communicator& comm)
+    : source_(source), units_(reduction_units), comm_(comm) {
+  ValidateReductionUnits(reduction_units, comm.size());
   if (comm.rank() == 0 || !comm.shares_memory()) reader_.emplace(source);
 }
 
@@ -39,11 +42,15 @@ void RankSource::StartEpoch(std::int64_t epoch) {
   if (reader_) reader_->StartEpoch(epoch);
 }
 
+void RankSource::CopyOwn(const Batch& global, Batch& batch) const {
+  CopySlice(global, SamplesOfRank(global.size, units_, comm_.size(), comm_.rank()), batch);
+}
+
 bool RankSource::Next(std::int64_t global_samples, Batch& batch) {
   if (comm_.size() == 1) return reader_->Next(global_samples, batch);
   if (comm_.shares_memory()) return NextShared(global_samples, batch);
   const bool more = reader_->Next(global_samples, global_);
-  if (more) CopySlice(global_, EvenSlice(global_.size, comm_.size(), comm_.rank()), batch);
+  if (more) CopyOwn(global_, batch);
   return more;
 }
 
@@ -61,7 +68,7 @@ bool RankSource::NextShared(std::int64_t global_samples, Batch& batch) {
   }
   Share<const Published> share(comm_, std::span<const Published>(&mine, 1));
   const Published read = share.spans()[0][0];
-  if (read.more) CopySlice(*read.batch, EvenSlice(read.batch->size, comm_.size(), comm_.rank()), batch);
+  if (read.more) CopyOwn(*read.batch, batch);
   share.Release();
   if (failure) std::rethrow_exception(failure);
   if (read.failed) throw Aborted();

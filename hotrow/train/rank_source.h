@@ -11,7 +11,7 @@
 namespace hotrow {
 
 /// Cuts the global batches of a source, which it reads ahead, into the slices of ranks: rank r has
-/// EvenSlice(global batch, ranks, r), which are the samples of its reduction units. Next(n) reads the next
+/// SamplesOfRank(global batch, reduction units, ranks, r), whole units of it. Next(n) reads the next
 /// global batch of n samples and gives this rank's slice, which may be empty; description() is the whole
 /// data's.
 ///
@@ -21,8 +21,8 @@ namespace hotrow {
 class RankSource final : public BatchSource {
  public:
   /// `source` must outlive this, and is used by no one else until then. Thread ranks may all give the same
-  /// one: only rank 0 reads it.
-  RankSource(BatchSource& source, Communicator& comm);
+  /// one: only rank 0 reads it. `reduction_units`: the trainer's.
+  RankSource(BatchSource& source, std::int64_t reduction_units, Communicator& comm);
 
   const DataDescription& description() const override { return source_.description(); }
   void StartEpoch(std::int64_t epoch) override;
@@ -30,8 +30,10 @@ class RankSource final : public BatchSource {
 
  private:
   bool NextShared(std::int64_t global_samples, Batch& batch);
+  void CopyOwn(const Batch& global, Batch& batch) const;
 
   BatchSource& source_;
+  std::int64_t units_;
   Communicator& comm_;
   std::optional<PrefetchingSource> reader_;  // of those that read
   Batch global_;

@@ -101,18 +101,5 @@ TEST(EvenSlice, FewerItemsThanPartsLeavesTheLastPartsEmpty) {
   EXPECT_EQ(EvenSlice(3, 8, 7).size(), 0);
 }
 
-// A rank owns units / ranks whole units: its slice of the batch is the units' slices put together only if
-// both cuts are made the same way at every level that divides.
-TEST(EvenSlice, UnitsOfAnEvenBatchNestInRanks) {
-  constexpr std::int64_t kBatch = 4096;
-  for (std::int64_t ranks : {1, 2, 4, 8}) {
-    for (std::int64_t rank = 0; rank < ranks; ++rank) {
-      const std::int64_t units = 8 / ranks;
-      EXPECT_EQ(EvenSlice(kBatch, 8, rank * units).begin, EvenSlice(kBatch, ranks, rank).begin);
-      EXPECT_EQ(EvenSlice(kBatch, 8, (rank + 1) * units - 1).end, EvenSlice(kBatch, ranks, rank).end);
-    }
-  }
-}
-
 }  // namespace
 }  // namespace hotrow

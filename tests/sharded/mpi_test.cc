@@ -1,44 +1,17 @@
 // Runs mpi_ranks.cc under mpirun.
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-#include <sys/wait.h>
-
-#include <cstdio>
-#include <cstdlib>
-#include <string>
-
-#include "hotrow/comm/mpi_session.h"
+#include "tests/comm/run_under_mpi.h"
 
 namespace hotrow {
 namespace {
 
-void RunUnderMpi(int ranks) {
-  if (!MpiAvailable()) GTEST_SKIP() << "this build has no MPI (HOTROW_WITH_MPI)";
-  if (std::system("command -v mpirun > /dev/null") != 0) {
-    GTEST_SKIP() << "there is no mpirun (Debian: openmpi-bin)";
-  }
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-  GTEST_SKIP() << "MPI itself is not built for sanitizers";
-#endif
-  // As root and with more ranks than cores, which mpirun refuses unless told otherwise.
-  const std::string command =
-      "OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 timeout 300 mpirun -n " +
-      std::to_string(ranks) + " --oversubscribe " HOTROW_SHARDED_MPI_RANKS " 2>&1";
-  std::string output;
-  std::FILE* pipe = popen(command.c_str(), "r");
-  ASSERT_NE(pipe, nullptr);
-  char buffer[4096];
-  for (std::size_t size = 0; (size = std::fread(buffer, 1, sizeof(buffer), pipe)) > 0;)
-    output.append(buffer, size);
-  const int status = pclose(pipe);
-  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << output;
-  EXPECT_THAT(output, testing::HasSubstr("cases on " + std::to_string(ranks) + " ranks"));
+void RunOn(int ranks) {
+  ExpectMpiSucceeds(ranks, HOTROW_SHARDED_MPI_RANKS, "cases on " + std::to_string(ranks) + " ranks");
 }
 
-TEST(ShardedMpi, TrainsAsOneRankDoesOnTwoRanks) { RunUnderMpi(2); }
-TEST(ShardedMpi, TrainsAsOneRankDoesOnThreeRanks) { RunUnderMpi(3); }
-TEST(ShardedMpi, TrainsAsOneRankDoesOnFourRanks) { RunUnderMpi(4); }
+TEST(ShardedMpi, TrainsAsOneRankDoesOnTwoRanks) { RunOn(2); }
+TEST(ShardedMpi, TrainsAsOneRankDoesOnThreeRanks) { RunOn(3); }
+TEST(ShardedMpi, TrainsAsOneRankDoesOnFourRanks) { RunOn(4); }
 
 }  // namespace
 }  // namespace hotrow

@@ -1,0 +1,40 @@
+#pragma once
+// Runs a program under mpirun, a process a rank.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+
+#include "hotrow/comm/mpi_session.h"
+
+namespace hotrow {
+
+/// Expects the program to exit with 0 and to print `printed`. Skips the test where there is no MPI.
+inline void ExpectMpiSucceeds(int ranks, const std::string& program, const std::string& printed) {
+  if (!MpiAvailable()) GTEST_SKIP() << "this build has no MPI (HOTROW_WITH_MPI)";
+  if (std::system("command -v mpirun > /dev/null") != 0) {
+    GTEST_SKIP() << "there is no mpirun (Debian: openmpi-bin)";
+  }
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  GTEST_SKIP() << "MPI itself is not built for sanitizers";
+#endif
+  // As root and with more ranks than cores, which mpirun refuses unless told otherwise.
+  const std::string command =
+      "OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 timeout 3000 mpirun -n " +
+      std::to_string(ranks) + " --oversubscribe " + program + " 2>&1";
+  std::string output;
+  std::FILE* pipe = popen(command.c_str(), "r");
+  ASSERT_NE(pipe, nullptr);
+  char buffer[4096];
+  for (std::size_t size = 0; (size = std::fread(buffer, 1, sizeof(buffer), pipe)) > 0;)
+    output.append(buffer, size);
+  const int status = pclose(pipe);
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << output;
+  EXPECT_THAT(output, testing::HasSubstr(printed));
+}
+
+}  // namespace hotrow
