@@ -7,9 +7,13 @@
 #include <cstdio>
 #include <new>
 #include <nlohmann/json.hpp>
+#include <stdexcept>
+#include <string>
 
 #include "cli/targets.h"
 #include "hotrow/base/error.h"
+#include "hotrow/base/interrupted.h"
+#include "hotrow/base/printable.h"
 #include "hotrow/base/system.h"
 #include "hotrow/base/text_writer.h"
 
@@ -50,8 +54,9 @@ void WriteJson(const CommonFlags& flags, const nlohmann::ordered_json& json) {
   if (flags.json.empty()) return;
   const std::string text = json.dump(1) + "\n";
   if (flags.json == "-") {
-    std::fputs(text.c_str(), stdout);
-    if (std::fflush(stdout) != 0) Fail("--json -: cannot write to stdout");
+    if (std::fputs(text.c_str(), stdout) < 0 || std::fflush(stdout) != 0) {
+      Fail("--json -: cannot write to stdout");
+    }
     return;
   }
   TextWriter file(flags.json);
@@ -59,18 +64,37 @@ void WriteJson(const CommonFlags& flags, const nlohmann::ordered_json& json) {
   file.Finish();
 }
 
+namespace {
+
+int Failed(const std::string& message, ExitCode code) {
+  fmt::print(stderr, "error: {}\n", Printable(message));
+  return code;
+}
+
+// Where nobody nearer knew how much was asked for.
+std::string OutOfMemory() {
+  return fmt::format("out of memory; {:.2f} GiB are available",
+                     static_cast<double>(AvailableMemory()) * 0x1.0p-30);
+}
+
+}  // namespace
+
 int ReportFailure(std::exception_ptr failure) {
   try {
     std::rethrow_exception(failure);
+  } catch (const Interrupted& e) {
+    fmt::print(stderr, "{}\n", e.what());
+    return kInterrupted;
   } catch (const Error& e) {
-    fmt::print(stderr, "error: {}\n", e.what());
-    return kUsersMistake;
+    return Failed(e.what(), kUsersMistake);
+  } catch (const CLI::ParseError& e) {
+    return Failed(e.what(), kUsersMistake);
   } catch (const std::bad_alloc&) {
-    fmt::print(stderr, "error: out of memory\n");
-    return kUsersMistake;
+    return Failed(OutOfMemory(), kUsersMistake);
+  } catch (const std::length_error&) {  // a container asked for more than addresses can name
+    return Failed(OutOfMemory(), kUsersMistake);
   } catch (const std::exception& e) {
-    fmt::print(stderr, "error: {}\n", e.what());
-    return kFailed;
+    return Failed(e.what(), kFailed);
   }
 }
 
@@ -83,6 +107,8 @@ extern "C" void OnInterrupt(int signal) {
 void InstallInterruptHandler() {
   std::signal(SIGINT, OnInterrupt);
   std::signal(SIGTERM, OnInterrupt);
+  std::signal(SIGPIPE,
+              SIG_IGN);  // a reader that is gone is then an error of the write, and files are cleaned up
 }
 
 }  // namespace hotrow::cli

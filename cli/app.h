@@ -47,10 +47,11 @@ void WriteJson(const CommonFlags& flags, const nlohmann::ordered_json& json);
 void CheckJsonTarget(const CommonFlags& flags);
 
 /// Prints "error: …" to stderr and returns the exit code: kUsersMistake for an Error or for lack of memory,
-/// else kFailed.
+/// kInterrupted for Interrupted, else kFailed.
 int ReportFailure(std::exception_ptr failure);
 
-/// Set by SIGINT and SIGTERM after InstallInterruptHandler; a second signal ends the process at once.
+/// Set by SIGINT and SIGTERM after InstallInterruptHandler; a second signal ends the process at once. A
+/// command that installs it looks at the flag often (ThrowIfInterrupted).
 extern std::atomic<bool> g_interrupted;
 void InstallInterruptHandler();
 

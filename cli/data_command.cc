@@ -11,6 +11,7 @@
 #include "cli/app.h"
 #include "cli/config_file.h"
 #include "cli/data_flags.h"
+#include "cli/targets.h"
 #include "hotrow/base/error.h"
 #include "hotrow/data/data_info.h"
 #include "hotrow/data/planted.h"
@@ -69,16 +70,20 @@ std::string ReportText(const std::string& path, const PlantedReport& report) {
 
 int RunGenerate(GenerateFlags& flags, CLI::App& app) {
   if (!flags.common.config.empty()) ApplyConfigFile(app, flags.common.config);
-  CheckJsonTarget(flags.common);
+  CheckTargets({{"--out", flags.out}, {"--test-out", flags.test_out}, {"--json", flags.common.json}},
+               {{"--config", flags.common.config}});
   if (flags.out.empty()) Fail("--out: missing; it names the file to write");
   if (flags.samples < 1) Fail("--samples {}: at least 1 is needed", flags.samples);
   if (flags.test_samples < 1) Fail("--test-samples {}: at least 1 is needed", flags.test_samples);
-  if (flags.test_out == flags.out) Fail("--test-out {}: is --out too", flags.test_out);
+  for (const std::string& path : {flags.out, flags.test_out}) {
+    if (path == "-") Fail("--out -: data are written to a file, whole or not at all; name one");
+  }
   const PlantedLayout layout = ParsePlantedLayout(flags.format);
   PlantedConfig config{.seed = flags.common.seed, .rows = {}};
   if (!flags.rows.empty()) config.rows = ParseRows(flags.rows);
   const PlantedModel model(config);
-  const PlantedReport report = WritePlanted(model, 0, flags.samples, layout, flags.out);
+  InstallInterruptHandler();
+  const PlantedReport report = WritePlanted(model, 0, flags.samples, layout, flags.out, &g_interrupted);
   std::string text = ReportText(flags.out, report);
   Json json = {{"command", "data generate"},
                {"version", HOTROW_VERSION},
@@ -86,7 +91,8 @@ int RunGenerate(GenerateFlags& flags, CLI::App& app) {
                {"format", flags.format},
                {"train", ReportJson(flags.out, report)}};
   if (!flags.test_out.empty()) {
-    const PlantedReport test = WritePlanted(model, flags.samples, flags.test_samples, layout, flags.test_out);
+    const PlantedReport test =
+        WritePlanted(model, flags.samples, flags.test_samples, layout, flags.test_out, &g_interrupted);
     text += "\n" + ReportText(flags.test_out, test);
     json["test"] = ReportJson(flags.test_out, test);
   }
@@ -141,7 +147,10 @@ std::string InfoText(const DataInfo& info) {
 
 int RunInfo(InfoFlags& flags, CLI::App& app) {
   if (!flags.common.config.empty()) ApplyConfigFile(app, flags.common.config);
-  CheckJsonTarget(flags.common);
+  std::vector<NamedFile> inputs = Named("--data", flags.data.data);
+  inputs.push_back({"--schema", flags.data.schema});
+  inputs.push_back({"--config", flags.common.config});
+  CheckTargets({{"--json", flags.common.json}}, inputs);
   DataSpec spec = MakeDataSpec(flags.data, flags.common);
   if (spec.format == DataFormat::kSynthetic)
     Fail("--format synthetic: has nothing to read; valid are criteo and csv");

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "cli/app.h"
+#include "cli/config_file.h"
 #include "hotrow/base/system.h"
 #include "hotrow/comm/mpi_session.h"
 #include "hotrow/dense/gemm.h"
@@ -65,7 +66,8 @@ std::vector<std::string> Advice(const std::string& huge_pages, int cores, int th
   return advice;
 }
 
-int Run(const CommonFlags& flags) {
+int Run(CommonFlags& flags, CLI::App& app) {
+  if (!flags.config.empty()) ApplyConfigFile(app, flags.config);
   CheckJsonTarget(flags);
   const std::string huge_pages = BracketedWord("/sys/kernel/mm/transparent_hugepage/enabled");
   const int cores = AvailableCores();
@@ -108,7 +110,7 @@ Command AddDoctorCommand(CLI::App& root) {
   auto flags = std::make_shared<CommonFlags>();
   CLI::App* app = root.add_subcommand("doctor", "What this machine offers, and what would be slow and why");
   AddCommonFlags(*app, *flags);
-  return {app, [flags] { return Run(*flags); }};
+  return {app, [flags, app] { return Run(*flags, *app); }};
 }
 
 }  // namespace hotrow::cli

@@ -8,9 +8,13 @@
 namespace hotrow::cli {
 
 std::string EvaluationText(const Evaluation& e) {
-  return fmt::format(
-      "AUC {:.5f}  log loss {:.5f}  normalized entropy {:.5f}  ({} samples, {:.2f} % positive)", e.auc,
-      e.log_loss, e.normalized_entropy, e.samples, 100 * e.label_rate);
+  const std::string samples = fmt::format("({} samples, {:.2f} % positive)", e.samples, 100 * e.label_rate);
+  if (std::isnan(e.auc)) {
+    return fmt::format("AUC n/a: only one class is present  log loss {:.5f}  normalized entropy n/a  {}",
+                       e.log_loss, samples);
+  }
+  return fmt::format("AUC {:.5f}  log loss {:.5f}  normalized entropy {:.5f}  {}", e.auc, e.log_loss,
+                     e.normalized_entropy, samples);
 }
 
 nlohmann::ordered_json EvaluationJson(const Evaluation& e) {

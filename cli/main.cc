@@ -1,12 +1,10 @@
 // hotrow: the program. Commands are thin: flags in, a call into the library, a report out.
 
-#include <fmt/core.h>
-
-#include <cstdio>
 #include <exception>
 #include <vector>
 
 #include "cli/app.h"
+#include "cli/numbers.h"
 
 namespace {
 
@@ -31,16 +29,12 @@ int main(int argc, char** argv) {
       hotrow::cli::AddPredictCommand(root),    hotrow::cli::AddBenchCommand(root),
       hotrow::cli::AddDataCommand(root),       hotrow::cli::AddPlanCommand(root),
       hotrow::cli::AddExperimentCommand(root), hotrow::cli::AddDoctorCommand(root)};
+  hotrow::cli::MakeNumbersStrict(root);
   try {
     root.parse(argc, argv);
+    return RunChosen(root, commands);
   } catch (const CLI::Success& e) {
     return root.exit(e);  // --help, --version
-  } catch (const CLI::ParseError& e) {
-    fmt::print(stderr, "error: {}\n", e.what());
-    return hotrow::cli::kUsersMistake;
-  }
-  try {
-    return RunChosen(root, commands);
   } catch (...) {
     return hotrow::cli::ReportFailure(std::current_exception());
   }

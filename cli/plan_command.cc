@@ -12,6 +12,7 @@
 
 #include "cli/app.h"
 #include "cli/config_file.h"
+#include "cli/targets.h"
 #include "hotrow/base/error.h"
 #include "hotrow/data/presets.h"
 #include "hotrow/optim/optimizer_config.h"
@@ -153,7 +154,8 @@ Json Report(const char* action, const ShardingPlan& plan, const std::vector<Tabl
 
 void Begin(CLI::App& app, const PlanFlags& flags, bool needs_plan) {
   if (!flags.common.config.empty()) ApplyConfigFile(app, flags.common.config);
-  CheckJsonTarget(flags.common);
+  CheckTargets({{"--out", flags.out}, {"--json", flags.common.json}},
+               {{"--plan", flags.plan}, {"--config", flags.common.config}});
   if (needs_plan && flags.plan.empty()) Fail("--plan: which plan file? It is missing");
 }
 

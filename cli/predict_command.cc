@@ -16,6 +16,7 @@
 #include "cli/saved_model.h"
 #include "cli/targets.h"
 #include "hotrow/base/error.h"
+#include "hotrow/base/interrupted.h"
 #include "hotrow/base/text_writer.h"
 
 namespace hotrow::cli {
@@ -88,6 +89,7 @@ int Run(PredictFlags& flags, CLI::App& app) {
   }
   ThreadPool pool(flags.saved.common.ThreadCount());
   const SavedModel saved = OpenSavedModel(flags.saved, false, pool);
+  InstallInterruptHandler();
   Lines out(flags.out);
   std::optional<TextWriter> inputs;
   if (!flags.dump_inputs.empty()) inputs.emplace(flags.dump_inputs);
@@ -99,8 +101,12 @@ int Run(PredictFlags& flags, CLI::App& app) {
     logits.resize(static_cast<std::size_t>(batch.size));
     saved.trainer->Predict(batch, logits);
     samples += batch.size;
+    ThrowIfInterrupted(&g_interrupted);
     for (std::int64_t s = 0; s < batch.size; ++s) {
       const auto logit = static_cast<double>(logits[static_cast<std::size_t>(s)]);
+      if (!std::isfinite(logit)) {
+        Fail("the logit of sample {} is {}: the model has diverged", batch.first_sample + s, logit);
+      }
       out.Print(flags.logits ? logit : 1.0 / (1.0 + std::exp(-logit)));
       if (inputs) inputs->Print("{}\n", InputLine(batch, s));
     }

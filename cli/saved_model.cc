@@ -25,28 +25,40 @@ void AddSavedModelFlags(CLI::App& app, SavedModelFlags& flags) {
 namespace {
 
 // A file whose model and encoder were not made together would look up ids in the wrong tables.
-void CheckEncoder(const ModelConfig& model, const DataDescription& data, const std::string& file) {
+void CheckEncoder(const ModelConfig& model, const DataDescription& data) {
   if (data.num_dense != model.num_dense) {
-    Fail("{}: its encoder gives {} dense inputs, its model has {}", file, data.num_dense, model.num_dense);
+    Fail("gives {} dense inputs, the model has {}", data.num_dense, model.num_dense);
   }
   if (data.features.size() != model.features.size()) {
-    Fail("{}: its encoder gives {} features, its model has {}", file, data.features.size(),
-         model.features.size());
+    Fail("gives {} features, the model has {}", data.features.size(), model.features.size());
   }
   for (std::size_t f = 0; f < model.features.size(); ++f) {
     const SparseFeature& feature = data.features[f];
     if (feature.name != model.features[f]) {
-      Fail("{}: feature {} is '{}' in its encoder and '{}' in its model", file, f, feature.name,
-           model.features[f]);
+      Fail("feature {} is '{}', in the model '{}'", f, feature.name, model.features[f]);
     }
     for (const EmbeddingTableConfig& table : model.tables) {
       const auto& names = table.feature_names;
       if (std::find(names.begin(), names.end(), feature.name) == names.end()) continue;
       if (feature.rows > table.num_embeddings) {
-        Fail("{}: feature '{}' has {} ids, its table '{}' {} rows", file, feature.name, feature.rows,
-             table.name, table.num_embeddings);
+        Fail("feature '{}' has {} ids, its table '{}' {} rows", feature.name, feature.rows, table.name,
+             table.num_embeddings);
       }
     }
+  }
+}
+
+std::shared_ptr<const RecordEncoder> ReadEncoder(const ModelFileInfo& info, const std::string& file) {
+  const auto text = info.metadata.find("hotrow.encoder");
+  if (text == info.metadata.end()) {
+    Fail("{}: trained on generated data: there are no files of its kind", file);
+  }
+  try {
+    std::shared_ptr<const RecordEncoder> encoder = RecordEncoderFromJson(text->second);
+    CheckEncoder(info.model, encoder->description());
+    return encoder;
+  } catch (const Error& error) {
+    Fail("{}: hotrow.encoder: {}", file, error.what());
   }
 }
 
@@ -55,24 +67,21 @@ void CheckEncoder(const ModelConfig& model, const DataDescription& data, const s
 SavedModel OpenSavedModel(const SavedModelFlags& flags, bool need_labels, ThreadPool& pool) {
   if (flags.model.empty()) Fail("--model: missing; it names a file that `hotrow train --save` wrote");
   if (flags.data.data.empty()) Fail("--data: missing");
+  const BadIds bad_ids = ParseBadIds(flags.bad_ids);
   ModelFileInfo info = ReadModelInfo(flags.model);
-  const auto encoder_text = info.metadata.find("hotrow.encoder");
-  if (encoder_text == info.metadata.end()) {
-    Fail("{}: trained on generated data: there are no files of its kind", flags.model);
-  }
-  const std::shared_ptr<const RecordEncoder> encoder = RecordEncoderFromJson(encoder_text->second);
-  CheckEncoder(info.model, encoder->description(), flags.model);
+  const std::shared_ptr<const RecordEncoder> encoder = ReadEncoder(info, flags.model);
   DataSpec spec;
   spec.format = DataFormat::kCsv;  // of a text format; which one is the encoder's business
   spec.paths = flags.data.data;
   spec.need_labels = need_labels;
+  spec.refuse_bad_ids = bad_ids == BadIds::kError;
   SavedModel saved;
   saved.source = OpenSource(spec, encoder);
 
   TrainerConfig config;
   config.model = std::move(info.model);
   config.optimizer.kind = config.dense_optimizer.kind = OptimizerKind::kSgd;  // keeps no state
-  config.bad_ids = ParseBadIds(flags.bad_ids);
+  config.bad_ids = bad_ids;
   config.storage = ParseTableStorage("eager", 0);
   config.seed = flags.common.seed;
   saved.trainer = std::make_unique<Trainer>(config, pool);

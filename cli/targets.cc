@@ -5,6 +5,7 @@
 #include <filesystem>
 
 #include "hotrow/base/error.h"
+#include "hotrow/base/output_path.h"
 
 namespace hotrow::cli {
 namespace {
@@ -21,7 +22,7 @@ bool IsADevice(const fs::path& path) {
 bool SameFile(const fs::path& a, const fs::path& b) {
   std::error_code error;
   if (fs::equivalent(a, b, error) && !error) return true;  // links too
-  return fs::weakly_canonical(a, error) == fs::weakly_canonical(b, error) && !error;
+  return fs::weakly_canonical(FollowLinks(a), error) == fs::weakly_canonical(FollowLinks(b), error) && !error;
 }
 
 void CheckWritable(const NamedFile& output) {
@@ -29,7 +30,8 @@ void CheckWritable(const NamedFile& output) {
   std::error_code ignored;
   if (fs::is_directory(path, ignored)) Fail("{} {}: is a directory", output.flag, output.path);
   if (IsADevice(path)) return;
-  const fs::path parent = path.has_parent_path() ? path.parent_path() : ".";
+  const fs::path target(FollowLinks(output.path));
+  const fs::path parent = target.has_parent_path() ? target.parent_path() : ".";
   if (!fs::is_directory(parent, ignored))
     Fail("{} {}: no directory {}", output.flag, output.path, parent.string());
   if (access(parent.c_str(), W_OK) != 0)

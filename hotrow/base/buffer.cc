@@ -12,19 +12,21 @@ namespace hotrow {
 namespace {
 
 constexpr std::int64_t kHugePage = std::int64_t{2} << 20;
-constexpr std::int64_t kAskedFor = std::int64_t{64} << 20;
 constexpr double kGiB = 1024.0 * 1024.0 * 1024.0;
+
+[[noreturn]] void FailMemory(const char* what, std::int64_t bytes) {
+  const int reason = errno;  // before the files that tell the memory set it
+  Fail("out of memory: cannot {} {:.2f} GiB ({}); {:.2f} GiB are available", what,
+       static_cast<double>(bytes) / kGiB, std::strerror(reason),
+       static_cast<double>(AvailableMemory()) / kGiB);
+}
 
 // Anonymous mappings of a huge page or more are aligned to it, or their first and last pages stay small.
 void* Map(std::int64_t bytes, int protection, int flags) {
   const std::int64_t slack = bytes >= kHugePage ? kHugePage : 0;
   void* raw = mmap(nullptr, static_cast<std::size_t>(bytes + slack), protection,
                    MAP_PRIVATE | MAP_ANONYMOUS | flags, -1, 0);
-  if (raw == MAP_FAILED) {
-    Fail("out of memory: cannot map {:.2f} GiB ({}); {:.2f} GiB are available",
-         static_cast<double>(bytes) / kGiB, std::strerror(errno),
-         static_cast<double>(AvailableMemory()) / kGiB);
-  }
+  if (raw == MAP_FAILED) FailMemory("map", bytes);
   if (slack == 0) return raw;
   const auto address = reinterpret_cast<std::uintptr_t>(raw);
   const std::uintptr_t aligned = (address + kHugePage - 1) & ~static_cast<std::uintptr_t>(kHugePage - 1);
@@ -49,10 +51,7 @@ MappedMemory::MappedMemory(std::int64_t bytes) {
   if (bytes == 0) return;
   bytes_ = Rounded(bytes, bytes >= kHugePage ? kHugePage : 4096);
   // The kernel grants more than it has and kills whoever touches it: ask first, where it matters.
-  if (bytes_ >= kAskedFor && bytes_ > AvailableMemory()) {
-    Fail("out of memory: {:.2f} GiB are needed, {:.2f} GiB are available", static_cast<double>(bytes_) / kGiB,
-         static_cast<double>(AvailableMemory()) / kGiB);
-  }
+  NeedMemory(bytes_, "out of memory");
   data_ = Map(bytes_, PROT_READ | PROT_WRITE, 0);
 }
 
@@ -76,11 +75,7 @@ void MappedMemory::Commit(std::int64_t begin, std::int64_t end) {
   if (first == last) return;
   void* data = static_cast<char*>(data_) + first;
   const auto bytes = static_cast<std::size_t>(last - first);
-  if (mprotect(data, bytes, PROT_READ | PROT_WRITE) != 0) {
-    Fail("out of memory: cannot commit {:.2f} GiB ({}); {:.2f} GiB are available",
-         static_cast<double>(bytes) / kGiB, std::strerror(errno),
-         static_cast<double>(AvailableMemory()) / kGiB);
-  }
+  if (mprotect(data, bytes, PROT_READ | PROT_WRITE) != 0) FailMemory("commit", last - first);
 }
 
 }  // namespace hotrow

@@ -14,6 +14,8 @@
 #include <stdexcept>
 #include <utility>
 
+#include "hotrow/base/printable.h"
+
 namespace hotrow {
 
 /// A mistake of the user's, or a limit of the machine's that the user can do something about.
@@ -22,10 +24,10 @@ class Error : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// Throws Error with a formatted message.
+/// Throws Error with a formatted message, made printable: parts of it may come from a damaged file.
 template <typename... Args>
 [[noreturn]] void Fail(fmt::format_string<Args...> format, Args&&... args) {
-  throw Error(fmt::format(format, std::forward<Args>(args)...));
+  throw Error(Printable(fmt::format(format, std::forward<Args>(args)...)));
 }
 
 namespace internal {

@@ -16,6 +16,7 @@
 #include <utility>
 
 #include "hotrow/base/error.h"
+#include "hotrow/base/output_path.h"
 #include "hotrow/base/size.h"
 
 namespace hotrow {
@@ -145,7 +146,7 @@ SafetensorsReader::SafetensorsReader(const std::string& path) : path_(path) {
   if (!std::filesystem::exists(path, error)) Fail("{}: no such file", path);
   if (!std::filesystem::is_regular_file(path, error)) Fail("{}: not a file", path);
   file_.open(path, std::ios::binary);
-  if (!file_) Fail("{}: cannot open: {}", path, std::strerror(errno));
+  if (const int reason = errno; !file_) Fail("{}: cannot open: {}", path, std::strerror(reason));
   const auto file_bytes = static_cast<std::int64_t>(std::filesystem::file_size(path, error));
   if (error) Fail("{}: cannot read its size: {}", path, error.message());
   std::uint64_t length = 0;
@@ -233,7 +234,7 @@ std::vector<std::int64_t> SafetensorsReader::ReadI64(const std::string& name) {
 
 SafetensorsWriter::SafetensorsWriter(const std::string& path, std::vector<Tensor> tensors,
                                      const std::map<std::string, std::string>& metadata)
-    : path_(path), temporary_(fmt::format("{}.{}.partial", path, getpid())) {
+    : path_(FollowLinks(path)), temporary_(fmt::format("{}.{}.partial", path_, getpid())) {
   std::error_code error;
   // A device or a pipe would be replaced by the rename.
   if (std::filesystem::exists(path, error) && !std::filesystem::is_regular_file(path, error)) {
@@ -265,7 +266,7 @@ SafetensorsWriter::SafetensorsWriter(const std::string& path, std::vector<Tensor
   text.resize(static_cast<std::size_t>(RoundUp(static_cast<std::int64_t>(text.size()), kLengthBytes)), ' ');
 
   fd_ = open(temporary_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-  if (fd_ < 0) Fail("{}: cannot write: {}", path, std::strerror(errno));
+  if (fd_ < 0) FailWrite();
   const std::uint64_t length = text.size();
   buffer_.reserve(kWriteBufferBytes);
   buffer_.append(reinterpret_cast<const char*>(&length), sizeof(length));
@@ -285,10 +286,15 @@ void SafetensorsWriter::WriteOut(const char* data, std::size_t bytes) {
   while (bytes > 0) {
     const ssize_t n = write(fd_, data, bytes);
     if (n < 0 && errno == EINTR) continue;
-    if (n < 0) Fail("{}: cannot write: {}", path_, std::strerror(errno));
+    if (n <= 0) FailWrite();
     data += n;
     bytes -= static_cast<std::size_t>(n);
   }
+}
+
+void SafetensorsWriter::FailWrite() const {
+  const int reason = errno;  // before anything else sets it
+  Fail("{}: cannot write: {}", path_, std::strerror(reason));
 }
 
 void SafetensorsWriter::Append(const float* data, std::int64_t count) {
@@ -316,10 +322,7 @@ void SafetensorsWriter::Finish() {
     Fail("{}: {} bytes of data were announced, {} were appended", path_, expected_bytes_, written_bytes_);
   }
   WriteOut(buffer_.data(), buffer_.size());
-  if (fsync(fd_) != 0) Fail("{}: cannot write: {}", path_, std::strerror(errno));
-  if (rename(temporary_.c_str(), path_.c_str()) != 0) {
-    Fail("{}: cannot rename {} to it: {}", path_, temporary_, std::strerror(errno));
-  }
+  if (fsync(fd_) != 0 || rename(temporary_.c_str(), path_.c_str()) != 0) FailWrite();
   close(fd_);
   fd_ = -1;
   // The rename lasts once the directory is on disk. Some file systems cannot sync a directory: no harm done.

@@ -60,7 +60,7 @@ class SafetensorsReader {
 
 /// Writes F32 tensors one after another, streamed: only the piece at hand is in memory. The file is written
 /// beside its final name and renamed by Finish, after fsync: a reader never sees half a file, and an
-/// interrupted write leaves the old one.
+/// interrupted write leaves the old one. A symbolic link stays, and what it points to is written.
 class SafetensorsWriter {
  public:
   struct Tensor {
@@ -86,6 +86,7 @@ class SafetensorsWriter {
  private:
   void Abandon();
   void WriteOut(const char* data, std::size_t bytes);
+  [[noreturn]] void FailWrite() const;
 
   std::string path_;
   std::string temporary_;

@@ -9,6 +9,8 @@
 #include <limits>
 #include <sstream>
 
+#include "hotrow/base/error.h"
+
 namespace hotrow {
 namespace {
 
@@ -61,6 +63,15 @@ std::int64_t AvailableMemory() {
   const std::int64_t in_group =
       group.limit == kNone ? kNone : std::max<std::int64_t>(0, group.limit - group.used);
   return std::min(kernel, in_group);
+}
+
+void NeedMemory(std::int64_t bytes, std::string_view what) {
+  constexpr std::int64_t kAskedFor = std::int64_t{64} << 20;
+  if (bytes < kAskedFor) return;
+  const std::int64_t available = AvailableMemory();
+  if (bytes <= available) return;
+  Fail("{}: {:.2f} GiB are needed, {:.2f} GiB are available", what, static_cast<double>(bytes) * 0x1.0p-30,
+       static_cast<double>(available) * 0x1.0p-30);
 }
 
 std::int64_t TotalMemory() {

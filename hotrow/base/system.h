@@ -3,12 +3,17 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 namespace hotrow {
 
 /// Bytes a process can still allocate without swapping: the smaller of the kernel's MemAvailable and what the
 /// process's cgroup (v1 or v2) leaves.
 std::int64_t AvailableMemory();
+
+/// Throws Error naming `what`, the bytes it needs and those available, when there are fewer. Below 64 MiB
+/// nothing is asked: reading the limits costs more.
+void NeedMemory(std::int64_t bytes, std::string_view what);
 
 /// Bytes of memory of the machine, or of the cgroup where that is smaller.
 std::int64_t TotalMemory();

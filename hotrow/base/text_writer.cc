@@ -9,6 +9,7 @@
 #include <cstring>
 
 #include "hotrow/base/error.h"
+#include "hotrow/base/output_path.h"
 
 namespace hotrow {
 
@@ -17,7 +18,10 @@ TextWriter::TextWriter(std::string path) : path_(std::move(path)) {
   const bool exists = stat(path_.c_str(), &target) == 0;
   if (exists && S_ISDIR(target.st_mode)) Fail("{}: is a directory", path_);
   const bool in_place = exists && !S_ISREG(target.st_mode);
-  if (!in_place) temporary_ = fmt::format("{}.{}.tmp", path_, getpid());
+  if (!in_place) {
+    path_ = FollowLinks(path_);
+    temporary_ = fmt::format("{}.{}.tmp", path_, getpid());
+  }
   fd_ = open(in_place ? path_.c_str() : temporary_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
   if (fd_ < 0) FailWrite();
 }
@@ -47,6 +51,9 @@ void TextWriter::Finish() {
   fd_ = -1;
 }
 
-void TextWriter::FailWrite() const { Fail("{}: cannot write: {}", path_, std::strerror(errno)); }
+void TextWriter::FailWrite() const {
+  const int reason = errno;  // before anything else sets it
+  Fail("{}: cannot write: {}", path_, std::strerror(reason));
+}
 
 }  // namespace hotrow

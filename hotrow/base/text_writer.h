@@ -11,7 +11,8 @@
 namespace hotrow {
 
 /// Writes beside the final name and renames in Finish, after fsync; without Finish nothing remains. What
-/// exists and is no file, a device or a pipe, is written to as it is: a rename would replace it. Buffered.
+/// exists and is no file, a device or a pipe, is written to as it is: a rename would replace it. A symbolic
+/// link stays, and what it points to is written. Buffered.
 class TextWriter {
  public:
   /// Throws Error when the file cannot be made, or is a directory.

@@ -9,6 +9,8 @@
 
 #include "hotrow/base/error.h"
 #include "hotrow/base/join.h"
+#include "hotrow/base/printable.h"
+#include "hotrow/data/header.h"
 #include "hotrow/data/labels.h"
 #include "hotrow/data/parse.h"
 #include "hotrow/data/presets.h"
@@ -31,9 +33,9 @@ bool SameName(std::string_view a, std::string_view b) {
   });
 }
 
-std::size_t FindColumn(std::span<const std::string_view> header, std::string_view name) {
+std::size_t FindColumn(const std::vector<std::string>& header, std::string_view name) {
   for (std::size_t i = 0; i < header.size(); ++i) {
-    if (SameName(Trim(header[i]), name)) return i;
+    if (SameName(header[i], name)) return i;
   }
   return kAbsent;
 }
@@ -49,8 +51,9 @@ bool IsHeader(std::string_view line, char separator) {
   return false;
 }
 
-std::size_t NeedColumn(const RecordReader& reader, const std::string& name) {
-  const std::size_t column = FindColumn(reader.fields(), name);
+std::size_t NeedColumn(const RecordReader& reader, const std::vector<std::string>& header,
+                       const std::string& name) {
+  const std::size_t column = FindColumn(header, name);
   if (column != kAbsent) return column;
   const std::vector<std::string> names(reader.fields().begin(), reader.fields().end());
   reader.FailLine(fmt::format("no column '{}'; the columns are {}", name, JoinNames(names)));
@@ -58,13 +61,14 @@ std::size_t NeedColumn(const RecordReader& reader, const std::string& name) {
 
 Columns FromHeader(const RecordReader& reader) {
   Columns columns;
-  columns.count = reader.fields().size();
-  columns.label = FindColumn(reader.fields(), "label");
+  const std::vector<std::string> header = HeaderNames(reader, Case::kLowered);
+  columns.count = header.size();
+  columns.label = FindColumn(header, "label");
   for (std::size_t i = 0; i < kCriteoDense; ++i) {
-    columns.dense[i] = NeedColumn(reader, fmt::format("I{}", i + 1));
+    columns.dense[i] = NeedColumn(reader, header, fmt::format("I{}", i + 1));
   }
   for (std::size_t i = 0; i < kCriteoSparse; ++i) {
-    columns.sparse[i] = NeedColumn(reader, fmt::format("C{}", i + 1));
+    columns.sparse[i] = NeedColumn(reader, header, fmt::format("C{}", i + 1));
   }
   return columns;
 }
@@ -151,7 +155,7 @@ float CriteoEncoder::DenseTransform(double x) {
   return static_cast<float>(std::log(std::max(x, -2.0) + 3.0));
 }
 
-std::unique_ptr<BoundEncoder> CriteoEncoder::Bind(RecordReader& reader, bool need_labels) const {
+std::unique_ptr<BoundEncoder> CriteoEncoder::Bind(RecordReader& reader, const BindOptions& options) const {
   const std::string_view first = reader.PeekLine();
   const char separator = first.find('\t') != std::string_view::npos ? '\t' : ',';
   // Only CSV copies quote; in a TSV a quote is an ordinary character.
@@ -160,7 +164,7 @@ std::unique_ptr<BoundEncoder> CriteoEncoder::Bind(RecordReader& reader, bool nee
   const bool header = IsHeader(first, separator);
   if (header) reader.Next();
   const Columns columns = header ? FromHeader(reader) : FromCount(reader.path(), count);
-  if (need_labels && columns.label == kAbsent) {
+  if (options.need_labels && columns.label == kAbsent) {
     Fail("{}: no label column: such a file can be predicted, not trained on or evaluated", reader.path());
   }
   return std::make_unique<BoundCriteo>(description_, columns);

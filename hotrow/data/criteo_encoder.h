@@ -30,7 +30,7 @@ class CriteoEncoder : public RecordEncoder {
   explicit CriteoEncoder(std::vector<std::int64_t> rows);
 
   const DataDescription& description() const override { return description_; }
-  std::unique_ptr<BoundEncoder> Bind(RecordReader& reader, bool need_labels) const override;
+  std::unique_ptr<BoundEncoder> Bind(RecordReader& reader, const BindOptions& options) const override;
   std::string ToJson() const override;
 
   /// log(max(x, -2) + 3)

@@ -8,6 +8,8 @@
 
 #include "hotrow/base/error.h"
 #include "hotrow/base/join.h"
+#include "hotrow/base/printable.h"
+#include "hotrow/data/header.h"
 #include "hotrow/data/labels.h"
 #include "hotrow/data/parse.h"
 
@@ -37,8 +39,11 @@ bool Holds(const LabelRule& rule, double x) {
 
 class BoundCsv : public BoundEncoder {
  public:
-  BoundCsv(const CsvEncoder& encoder, CsvColumns columns)
-      : encoder_(encoder), schema_(encoder.schema()), columns_(std::move(columns)) {}
+  BoundCsv(const CsvEncoder& encoder, CsvColumns columns, const BindOptions& options)
+      : encoder_(encoder),
+        schema_(encoder.schema()),
+        columns_(std::move(columns)),
+        refuse_bad_ids_(options.refuse_bad_ids) {}
 
   bool has_labels() const override { return columns_.label != CsvColumns::kAbsent; }
 
@@ -105,12 +110,17 @@ class BoundCsv : public BoundEncoder {
     if (sparse.encoding == SparseEncoding::kHash) return HashRow(value, sparse.rows);
     const std::optional<std::int64_t> id = ParseInteger(value);
     if (!id) record.FailAt(columns_.sparse[f], sparse.column, Quoted(value) + " is not an integer");
-    return *id;  // outside the table: the bounds check's matter
+    if (refuse_bad_ids_ && (*id < 0 || *id >= sparse.rows)) {
+      record.FailAt(columns_.sparse[f], sparse.column,
+                    fmt::format("id {} is out of range; valid ids are 0 to {}", *id, sparse.rows - 1));
+    }
+    return *id;
   }
 
   const CsvEncoder& encoder_;
   const CsvSchema& schema_;
   CsvColumns columns_;
+  bool refuse_bad_ids_;
 };
 
 std::size_t Find(const std::vector<std::string>& names, const std::string& name) {
@@ -150,8 +160,8 @@ CsvEncoder::CsvEncoder(CsvSchema schema) : schema_(std::move(schema)) {
   description_.num_dense = static_cast<std::int64_t>(schema_.dense.size());
 }
 
-std::unique_ptr<BoundEncoder> CsvEncoder::Bind(RecordReader& reader, bool need_labels) const {
-  return std::make_unique<BoundCsv>(*this, BindCsvColumns(schema_, reader, need_labels));
+std::unique_ptr<BoundEncoder> CsvEncoder::Bind(RecordReader& reader, const BindOptions& options) const {
+  return std::make_unique<BoundCsv>(*this, BindCsvColumns(schema_, reader, options.need_labels), options);
 }
 
 CsvColumns BindCsvColumns(const CsvSchema& schema, RecordReader& reader, bool need_label) {
@@ -159,7 +169,7 @@ CsvColumns BindCsvColumns(const CsvSchema& schema, RecordReader& reader, bool ne
   std::vector<std::string> names = schema.columns;
   if (schema.header) {
     if (!reader.Next()) Fail("{}: the file is empty", reader.path());
-    for (const std::string_view name : reader.fields()) names.emplace_back(Trim(name));
+    names = HeaderNames(reader, Case::kKept);
   }
   const std::string where =
       schema.header ? fmt::format("{}:{}", reader.path(), reader.line()) : reader.path();

@@ -40,7 +40,7 @@ class CsvEncoder : public RecordEncoder {
   explicit CsvEncoder(CsvSchema schema);
 
   const DataDescription& description() const override { return description_; }
-  std::unique_ptr<BoundEncoder> Bind(RecordReader& reader, bool need_labels) const override;
+  std::unique_ptr<BoundEncoder> Bind(RecordReader& reader, const BindOptions& options) const override;
   std::string ToJson() const override { return hotrow::ToJson(schema_); }
 
   const CsvSchema& schema() const { return schema_; }

@@ -11,6 +11,7 @@
 
 #include "hotrow/base/error.h"
 #include "hotrow/base/join.h"
+#include "hotrow/base/printable.h"
 #include "hotrow/data/parse.h"
 
 namespace hotrow {
@@ -205,6 +206,12 @@ CsvSchema ReadData(const std::string& path, const toml::table& table) {
   schema.columns = data.Texts("columns", {});
   if (schema.header != schema.columns.empty()) {
     data.FailKey("columns", schema.header ? "belongs to header = false" : "is needed with header = false");
+  }
+  std::set<std::string> named;
+  for (const std::string& column : schema.columns) {
+    if (!column.empty() && !named.insert(column).second) {
+      data.FailKey("columns", fmt::format("has {} twice", Quoted(column)));
+    }
   }
   schema.missing_values = data.Texts("missing_values", {""});
   const std::string label = data.NeedText("label");

@@ -81,6 +81,23 @@ Json OrNull(const std::optional<T>& value) {
   return value ? Json(*value) : Json(nullptr);
 }
 
+// The macros above read a word that they do not know as the first enumerator: a damaged or newer file would
+// encode another way than its model was trained.
+template <typename Enum>
+Enum Named(const Json& json, const char* key) {
+  const auto value = json.at(key).get<Enum>();
+  if (Json(value) != json.at(key)) {
+    Fail("CSV encoder: {} is {}, which this build does not know", key, json.at(key).dump());
+  }
+  return value;
+}
+
+char Separator(const Json& json) {
+  const auto code = json.get<std::int64_t>();
+  if (code < 1 || code > 255) Fail("CSV encoder: separator {} is not a byte's value, 1 to 255", code);
+  return static_cast<char>(code);
+}
+
 std::optional<double> OptionalNumber(const Json& json) {
   return json.is_null() ? std::nullopt : std::optional(json.get<double>());
 }
@@ -99,11 +116,14 @@ DenseColumn DenseFrom(const Json& json) {
   DenseColumn dense;
   dense.column = json.at("column").get<std::string>();
   dense.scale = json.at("scale").get<double>();
-  dense.transform = json.at("transform").get<DenseTransform>();
+  dense.transform = Named<DenseTransform>(json, "transform");
   dense.mean = OptionalNumber(json.at("mean"));
   dense.std = OptionalNumber(json.at("std"));
   dense.missing = OptionalNumber(json.at("missing"));
   dense.missing_is_mean = json.at("missing_is_mean").get<bool>();
+  if (dense.std && !(*dense.std > 0.0)) {
+    Fail("CSV encoder: column '{}' has a standard deviation of {}", dense.column, *dense.std);
+  }
   return dense;
 }
 
@@ -126,12 +146,12 @@ SparseColumn SparseFrom(const Json& json) {
   SparseColumn sparse;
   sparse.column = json.at("column").get<std::string>();
   sparse.name = json.at("name").get<std::string>();
-  sparse.encoding = json.at("encoding").get<SparseEncoding>();
+  sparse.encoding = Named<SparseEncoding>(json, "encoding");
   sparse.rows = json.at("rows").get<std::int64_t>();
   sparse.min_count = json.at("min_count").get<std::int64_t>();
-  if (!json.at("separator").is_null()) sparse.separator = static_cast<char>(json.at("separator").get<int>());
+  if (!json.at("separator").is_null()) sparse.separator = Separator(json.at("separator"));
   sparse.max_length = json.at("max_length").get<std::int64_t>();
-  sparse.missing = json.at("missing").get<MissingField>();
+  sparse.missing = Named<MissingField>(json, "missing");
   sparse.fitted = json.at("fitted").get<bool>();
   sparse.vocabulary = Texts(json.at("vocabulary"));
   const auto values = static_cast<std::int64_t>(sparse.vocabulary.size());
@@ -169,7 +189,7 @@ CsvSchema CsvSchemaFromJson(const std::string& text) {
            json.at("version").dump(), kVersion);
     }
     CsvSchema schema;
-    schema.separator = static_cast<char>(json.at("separator").get<int>());
+    schema.separator = Separator(json.at("separator"));
     schema.quotes = json.at("quotes").get<bool>();
     schema.header = json.at("header").get<bool>();
     schema.columns = json.at("columns").get<std::vector<std::string>>();

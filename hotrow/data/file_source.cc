@@ -17,7 +17,9 @@ namespace {
 class FileRecords {
  public:
   FileRecords(std::shared_ptr<const RecordEncoder> encoder, const FileSourceOptions& options)
-      : encoder_(std::move(encoder)), paths_(options.paths), need_labels_(options.need_labels) {
+      : encoder_(std::move(encoder)),
+        paths_(options.paths),
+        options_{options.need_labels, options.refuse_bad_ids} {
     HOTROW_CHECK(!paths_.empty());
     Restart();
   }
@@ -45,7 +47,7 @@ class FileRecords {
     records_ = 0;
     reader_ = std::make_unique<RecordReader>(path());
     if (reader_->PeekLine().empty()) Fail("{}: the file is empty", path());
-    bound_ = encoder_->Bind(*reader_, need_labels_);
+    bound_ = encoder_->Bind(*reader_, options_);
     if (!has_labels_) has_labels_ = bound_->has_labels();
     if (*has_labels_ != bound_->has_labels()) {
       Fail("{} has {} label, unlike {}", path(), *has_labels_ ? "no" : "a", paths_.front());
@@ -54,7 +56,7 @@ class FileRecords {
 
   std::shared_ptr<const RecordEncoder> encoder_;
   std::vector<std::string> paths_;
-  bool need_labels_;
+  BindOptions options_;
   std::optional<bool> has_labels_;
   std::size_t file_ = 0;
   std::int64_t records_ = 0;

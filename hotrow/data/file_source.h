@@ -18,6 +18,7 @@ struct FileSourceOptions {
   bool shuffle = false;
   std::uint64_t seed = 0;
   bool need_labels = true;  ///< off: files without a label column are fine, and batches then have no labels
+  bool refuse_bad_ids = false;  ///< an id outside its table is an error naming file, line and column
 };
 
 /// Throws Error when a file cannot be opened, is empty or malformed, when files disagree on having labels, or

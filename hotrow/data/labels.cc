@@ -2,6 +2,7 @@
 
 #include <optional>
 
+#include "hotrow/base/printable.h"
 #include "hotrow/data/parse.h"
 
 namespace hotrow {

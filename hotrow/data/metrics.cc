@@ -50,10 +50,11 @@ class PairCounter {
 
 template <typename T>
 double MeanLoss(std::span<const T> logits, std::span<const float> labels) {
-  CheckScores(logits, labels);
+  HOTROW_CHECK(logits.size() == labels.size());
   double sum = 0.0;
   for (std::size_t i = 0; i < logits.size(); ++i) {
     const double z = logits[i];
+    if (!std::isfinite(z)) Fail("the logit of sample {} is {}: the model has diverged", i, z);
     sum += std::max(z, 0.0) - z * labels[i] + std::log1p(std::exp(-std::abs(z)));
   }
   return logits.empty() ? kNan : sum / static_cast<double>(logits.size());

@@ -1,6 +1,6 @@
 #pragma once
 // How good a click prediction is. Everything is exact (no histograms, no sampling) and in double.
-// Labels are 0 or 1. Scores, logits and probabilities must be numbers: a NaN (a diverged model) throws Error.
+// Labels are 0 or 1. Scores and probabilities must be numbers, logits finite: a diverged model's throw Error.
 
 #include <cstdint>
 #include <span>

@@ -72,9 +72,11 @@ std::unique_ptr<BatchSource> OpenSource(const DataSpec& spec, std::shared_ptr<co
     return std::make_unique<SyntheticSource>(std::move(config), pool);
   }
   HOTROW_CHECK(encoder != nullptr);
-  return OpenFileSource(
-      std::move(encoder),
-      {.paths = spec.paths, .shuffle = spec.shuffle, .seed = spec.seed, .need_labels = spec.need_labels});
+  return OpenFileSource(std::move(encoder), {.paths = spec.paths,
+                                             .shuffle = spec.shuffle,
+                                             .seed = spec.seed,
+                                             .need_labels = spec.need_labels,
+                                             .refuse_bad_ids = spec.refuse_bad_ids});
 }
 
 }  // namespace hotrow

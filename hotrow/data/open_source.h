@@ -24,9 +24,10 @@ struct DataSpec {
 
   // criteo and csv
   std::vector<std::string> paths = {};
-  std::string schema = {};  ///< csv: path of the TOML schema (csv_schema.h)
-  bool shuffle = false;     ///< in memory, in another order each epoch; off: streamed
-  bool need_labels = true;  ///< off for prediction: a file may lack its labels
+  std::string schema = {};      ///< csv: path of the TOML schema (csv_schema.h)
+  bool shuffle = false;         ///< in memory, in another order each epoch; off: streamed
+  bool need_labels = true;      ///< off for prediction: a file may lack its labels
+  bool refuse_bad_ids = false;  ///< on: an id outside its table is an error naming file, line and column
 
   // criteo and synthetic
   std::vector<std::int64_t> rows = {};  ///< of each table

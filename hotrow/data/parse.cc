@@ -1,16 +1,40 @@
 #include "hotrow/data/parse.h"
 
-#include <fmt/core.h>
-
+#include <algorithm>
 #include <charconv>
+#include <cstddef>
 #include <limits>
 
 namespace hotrow {
 namespace {
 
+constexpr std::int64_t kHuge = std::int64_t{1}
+                               << 40;  // a larger exponent than any record's digits can offset
+
 std::string_view WithoutPlus(std::string_view text) {
   const bool plus = text.size() > 1 && text[0] == '+' && text[1] != '-';
   return plus ? text.substr(1) : text;
+}
+
+// A number beyond a double's range: zero where it is too small, infinity where it is too large. Which, the
+// decimal point's place tells: the first digit that is not 0 counts 10^place.
+double OutOfRange(std::string_view text) {
+  const bool negative = text.front() == '-';
+  if (negative) text.remove_prefix(1);
+  const std::size_t e = std::min(text.find_first_of("eE"), text.size());
+  const std::string_view digits = text.substr(0, e);
+  std::string_view exponent_text = text.substr(std::min(e + 1, text.size()));
+  if (exponent_text.starts_with('+')) exponent_text.remove_prefix(1);
+  std::int64_t exponent = 0;
+  const char* end = exponent_text.data() + exponent_text.size();
+  if (std::from_chars(exponent_text.data(), end, exponent).ec == std::errc::result_out_of_range) {
+    exponent = exponent_text.front() == '-' ? -kHuge : kHuge;
+  }
+  const auto point = static_cast<std::int64_t>(std::min(digits.find('.'), digits.size()));
+  const auto first = static_cast<std::int64_t>(std::min(digits.find_first_of("123456789"), digits.size()));
+  const std::int64_t place = std::clamp(exponent, -kHuge, kHuge) + point - first;
+  const double value = place < 0 ? 0.0 : std::numeric_limits<double>::infinity();
+  return negative ? -value : value;
 }
 
 }  // namespace
@@ -28,7 +52,7 @@ std::optional<double> ParseNumber(std::string_view text) {
   const char* end = text.data() + text.size();
   const auto [stop, status] = std::from_chars(text.data(), end, value);
   if (stop != end || text.empty()) return std::nullopt;
-  if (status == std::errc::result_out_of_range) return std::numeric_limits<double>::infinity();
+  if (status == std::errc::result_out_of_range) return OutOfRange(text);
   if (status != std::errc()) return std::nullopt;
   return value;
 }
@@ -50,11 +74,6 @@ std::optional<std::uint64_t> ParseHex(std::string_view text) {
   const auto [stop, status] = std::from_chars(text.data(), end, value, 16);
   if (stop != end || status != std::errc()) return std::nullopt;
   return value;
-}
-
-std::string Quoted(std::string_view text) {
-  constexpr std::size_t kShown = 40;
-  return text.size() <= kShown ? fmt::format("'{}'", text) : fmt::format("'{}…'", text.substr(0, kShown));
 }
 
 }  // namespace hotrow

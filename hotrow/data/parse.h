@@ -4,7 +4,6 @@
 
 #include <cstdint>
 #include <optional>
-#include <string>
 #include <string_view>
 
 namespace hotrow {
@@ -13,7 +12,7 @@ namespace hotrow {
 std::string_view Trim(std::string_view text);
 
 /// Decimal number, perhaps with exponent; also "inf" and "nan", which the caller judges. Beyond a double's
-/// range: infinity.
+/// range: infinity where it is too large, zero where it is too small.
 std::optional<double> ParseNumber(std::string_view text);
 
 /// Decimal integer within 64 bits.
@@ -21,8 +20,5 @@ std::optional<std::int64_t> ParseInteger(std::string_view text);
 
 /// 1 to 16 hexadecimal digits, no prefix.
 std::optional<std::uint64_t> ParseHex(std::string_view text);
-
-/// A field for an error message: in quotes, cut at 40 bytes.
-std::string Quoted(std::string_view text);
 
 }  // namespace hotrow

@@ -5,7 +5,10 @@
 #include <utility>
 
 #include "hotrow/base/error.h"
+#include "hotrow/base/interrupted.h"
 #include "hotrow/base/rng.h"
+#include "hotrow/base/size.h"
+#include "hotrow/base/system.h"
 #include "hotrow/base/text_writer.h"
 #include "hotrow/data/metrics.h"
 #include "hotrow/data/presets.h"
@@ -140,8 +143,12 @@ PlantedLayout ParsePlantedLayout(const std::string& text) {
 }
 
 PlantedReport WritePlanted(const PlantedModel& model, std::int64_t first, std::int64_t samples,
-                           PlantedLayout layout, const std::string& path) {
+                           PlantedLayout layout, const std::string& path,
+                           const std::atomic<bool>* interrupted) {
   if (samples < 1) Fail("planted data: {} samples; at least 1 is needed", samples);
+  // What the best AUC is computed from, and its sorted copy.
+  NeedMemory(CheckedMul(samples, 3 * sizeof(double) + sizeof(float)),
+             fmt::format("the true log-odds of {} samples", samples));
   TextWriter out(path);
   const char separator = layout == PlantedLayout::kCriteo ? '\t' : ',';
   if (layout == PlantedLayout::kCsv) {
@@ -155,6 +162,7 @@ PlantedReport WritePlanted(const PlantedModel& model, std::int64_t first, std::i
   log_odds.reserve(static_cast<std::size_t>(samples));
   labels.reserve(static_cast<std::size_t>(samples));
   for (std::int64_t i = first; i < first + samples; ++i) {
+    ThrowIfInterrupted(interrupted);
     const PlantedSample sample = model.Sample(i);
     out.Print("{}", sample.label == 1.0F ? 1 : 0);
     for (std::size_t c = 0; c < kCriteoDense; ++c) {

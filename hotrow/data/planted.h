@@ -13,6 +13,7 @@
 // the generator's rows.
 
 #include <array>
+#include <atomic>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -72,8 +73,11 @@ struct PlantedReport {
   double best_log_loss = 0.0;      ///< of the true probabilities against the drawn labels
 };
 
-/// Writes samples [first, first + samples) to `path`, whole or not at all. Takes 12 bytes of memory a sample.
+/// Writes samples [first, first + samples) to `path`, whole or not at all. Takes 12 bytes of memory a sample,
+/// 28 at the end. Throws Error when the machine has less, Interrupted once `interrupted` (may be null) is
+/// set.
 PlantedReport WritePlanted(const PlantedModel& model, std::int64_t first, std::int64_t samples,
-                           PlantedLayout layout, const std::string& path);
+                           PlantedLayout layout, const std::string& path,
+                           const std::atomic<bool>* interrupted = nullptr);
 
 }  // namespace hotrow

@@ -24,14 +24,19 @@ class BoundEncoder {
   virtual void Encode(const RecordReader& record, EncodedSamples& out) = 0;
 };
 
+struct BindOptions {
+  bool need_labels = true;      ///< a missing label column is an error
+  bool refuse_bad_ids = false;  ///< an id outside its table is an error at its record; off: it is passed on
+};
+
 class RecordEncoder {
  public:
   virtual ~RecordEncoder() = default;
   /// has_labels and samples are a file's matter: true and unknown here.
   virtual const DataDescription& description() const = 0;
   /// For a reader at its file's start: sets its format and reads the header where there is one. Throws Error
-  /// where columns are missing; a missing label only when `need_labels`. The encoder must outlive the result.
-  virtual std::unique_ptr<BoundEncoder> Bind(RecordReader& reader, bool need_labels) const = 0;
+  /// where columns are missing or have one name. The encoder must outlive the result.
+  virtual std::unique_ptr<BoundEncoder> Bind(RecordReader& reader, const BindOptions& options) const = 0;
   /// All of it as JSON text, which RecordEncoderFromJson (open_source.h) reads.
   virtual std::string ToJson() const = 0;
 };

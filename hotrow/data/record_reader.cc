@@ -1,10 +1,6 @@
 #include "hotrow/data/record_reader.h"
 
-#include <sys/stat.h>
-#include <zlib.h>
-
 #include <algorithm>
-#include <cerrno>
 #include <cstring>
 #include <utility>
 
@@ -19,33 +15,12 @@ constexpr int kEndOfFile = -1;
 
 }  // namespace
 
-struct RecordReader::Stream {
-  explicit Stream(gzFile opened) : file(opened) {}
-  ~Stream() { gzclose(file); }
-  Stream(const Stream&) = delete;
-  Stream& operator=(const Stream&) = delete;
-  gzFile file;  // zlib passes a file that is not gzip through as it is
-};
-
-RecordReader::RecordReader(std::string path, RecordFormat format) : path_(std::move(path)), format_(format) {
-  struct stat status {};
-  if (stat(path_.c_str(), &status) == 0) {
-    if (S_ISDIR(status.st_mode)) Fail("{}: is a directory; a file is needed", path_);
-    if (!S_ISREG(status.st_mode)) {
-      Fail("{}: is a pipe or a device; a file is needed, since data are read more than once", path_);
-    }
-  }
-  gzFile file = gzopen(path_.c_str(), "rb");
-  if (file == nullptr) Fail("{}: cannot open: {}", path_, std::strerror(errno));
-  gzbuffer(file, static_cast<unsigned>(kBlock));
-  stream_ = std::make_unique<Stream>(file);
-  buffer_.resize(kBlock);
+RecordReader::RecordReader(std::string path, RecordFormat format)
+    : path_(std::move(path)), format_(format), file_(path_), buffer_(kBlock) {
   while (end_ < 3 && FillBuffer()) {
   }
   if (end_ >= 3 && std::memcmp(buffer_.data(), "\xef\xbb\xbf", 3) == 0) Consume(3);
 }
-
-RecordReader::~RecordReader() = default;
 
 // Reads more behind the unread bytes, which move to the front. False at the end of the file.
 bool RecordReader::FillBuffer() {
@@ -62,19 +37,10 @@ bool RecordReader::FillBuffer() {
     }
     buffer_.resize(2 * buffer_.size());
   }
-  const int got = gzread(stream_->file, buffer_.data() + end_,
-                         static_cast<unsigned>(std::min(buffer_.size() - end_, kBlock)));
-  if (got <= 0) {
-    int code = Z_OK;
-    const char* message = gzerror(stream_->file, &code);
-    if (code == Z_ERRNO) Fail("{}: cannot read: {}", path_, std::strerror(errno));
-    if (code == Z_BUF_ERROR) Fail("{}: the compressed file ends early", path_);
-    if (code != Z_OK && code != Z_STREAM_END) Fail("{}: cannot read: {}", path_, message);
-    at_end_ = true;
-    return false;
-  }
-  end_ += static_cast<std::size_t>(got);
-  return true;
+  const std::size_t got = file_.Read(buffer_.data() + end_, std::min(buffer_.size() - end_, kBlock));
+  end_ += got;
+  at_end_ = got == 0;
+  return got > 0;
 }
 
 // Length of the unread line up to its LF or the end of the file. False when nothing is left.

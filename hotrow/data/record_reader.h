@@ -3,11 +3,12 @@
 // larger than memory streams.
 
 #include <cstdint>
-#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "hotrow/data/input_file.h"
 
 namespace hotrow {
 
@@ -22,9 +23,8 @@ struct RecordFormat {
 /// UTF-8 byte order mark are skipped. Not thread-safe.
 class RecordReader {
  public:
-  /// Throws Error where the path cannot be opened or is a directory.
+  /// Throws Error where the path cannot be opened or is no file.
   explicit RecordReader(std::string path, RecordFormat format = {});
-  ~RecordReader();
   RecordReader(const RecordReader&) = delete;
   RecordReader& operator=(const RecordReader&) = delete;
 
@@ -58,10 +58,9 @@ class RecordReader {
   std::size_t PlainField(std::size_t position);
   void Consume(std::size_t bytes) { begin_ += bytes; }
 
-  struct Stream;
   std::string path_;
   RecordFormat format_;
-  std::unique_ptr<Stream> stream_;
+  InputFile file_;
   std::vector<char> buffer_;
   std::size_t begin_ = 0;  // unread bytes are buffer_[begin_, end_)
   std::size_t end_ = 0;

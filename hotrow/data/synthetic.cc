@@ -8,6 +8,7 @@
 #include "hotrow/base/error.h"
 #include "hotrow/base/rng.h"
 #include "hotrow/base/size.h"
+#include "hotrow/base/system.h"
 #include "hotrow/data/presets.h"
 #include "hotrow/data/zipf.h"
 
@@ -111,7 +112,12 @@ void SyntheticSource::Fill(std::int64_t step, std::int64_t first_sample, std::in
   batch.first_sample = first_sample;
   batch.size = samples;
   batch.sparse.ResetFixed(samples);
-  batch.dense.resize(static_cast<std::size_t>(CheckedMul(samples, config_.num_dense)));
+  const auto floats = static_cast<std::size_t>(CheckedMul(samples, config_.num_dense));
+  if (floats > batch.dense.capacity()) {
+    NeedMemory(CheckedMul(static_cast<std::int64_t>(floats), sizeof(float)),
+               fmt::format("the dense inputs of {} samples", samples));
+  }
+  batch.dense.resize(floats);
   batch.labels.resize(static_cast<std::size_t>(samples));
   const std::int64_t tasks = CeilDiv(samples, kSamplesATask);
   if (pool_ == nullptr || tasks < 2) {

@@ -44,14 +44,16 @@ RowsView TableStorage::view() const {
 
 std::uint32_t TableStorage::Claim(std::int64_t count) {
   HOTROW_CHECK(kind_ == StorageKind::kLazy);
-  const std::int64_t first = claimed_.fetch_add(count, std::memory_order_relaxed);
-  const std::int64_t end = first + count;
-  HOTROW_CHECK(end <= rows_);
-  if (end >= std::numeric_limits<std::uint32_t>::max()) {
-    Fail("table '{}': a lazy table holds at most 2^32 - 2 trained rows; use eager tables", table_name_);
-  }
-  const std::int64_t bytes = end * stride_ * kFloat;
-  if (bytes > committed_.load(std::memory_order_acquire)) Grow(bytes);
+  std::int64_t first = claimed_.load(std::memory_order_relaxed);
+  do {  // memory first: slots taken before it would be lost where there is none
+    const std::int64_t end = first + count;
+    HOTROW_CHECK(end <= rows_);
+    if (end >= std::numeric_limits<std::uint32_t>::max()) {
+      Fail("table '{}': a lazy table holds at most 2^32 - 2 trained rows; use eager tables", table_name_);
+    }
+    const std::int64_t bytes = end * stride_ * kFloat;
+    if (bytes > committed_.load(std::memory_order_acquire)) Grow(bytes);
+  } while (!claimed_.compare_exchange_weak(first, first + count, std::memory_order_relaxed));
   return static_cast<std::uint32_t>(first);
 }
 

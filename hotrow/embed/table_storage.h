@@ -28,7 +28,8 @@ class TableStorage {
   RowsView view() const;
 
   /// Lazy only: takes `count` consecutive zeroed slots and returns the first. Thread-safe. Throws Error
-  /// naming the table, what it needs and what there is when memory would fall below kMemoryReserve.
+  /// naming the table, what it needs and what there is when memory would fall below kMemoryReserve; no slot
+  /// is taken then.
   std::uint32_t Claim(std::int64_t count);
   /// Lazy only: binds a claimed slot to a row without one. A row has one writer at a time.
   void Bind(std::int64_t row, std::uint32_t slot);

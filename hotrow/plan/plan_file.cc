@@ -187,7 +187,7 @@ std::string ReadWhole(const std::string& path) {
   std::error_code error;
   if (std::filesystem::is_directory(path, error)) Fail("{}: is a directory, not a plan file", path);
   std::ifstream file(path, std::ios::binary);
-  if (!file) Fail("{}: cannot open: {}", path, std::strerror(errno));
+  if (const int reason = errno; !file) Fail("{}: cannot open: {}", path, std::strerror(reason));
   std::string text;
   std::vector<char> block(1 << 16);
   while (file) {
@@ -197,7 +197,7 @@ std::string ReadWhole(const std::string& path) {
       Fail("{}: more than {} bytes, which no plan file has", path, kMaxFileBytes);
     }
   }
-  if (file.bad()) Fail("{}: cannot read: {}", path, std::strerror(errno));
+  if (const int reason = errno; file.bad()) Fail("{}: cannot read: {}", path, std::strerror(reason));
   return text;
 }
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "hotrow/base/error.h"
+#include "hotrow/base/printable.h"
 #include "hotrow/plan/check_plan.h"
 #include "hotrow/plan/rank_load.h"
 
@@ -54,13 +55,6 @@ std::string RankList(const std::vector<std::int64_t>& ranks) {
     text += last == i ? fmt::format("{}", ranks[i]) : fmt::format("{}-{}", ranks[i], ranks[last]);
     i = last + 1;
   }
-  return text;
-}
-
-// Terminals show a tab or an escape sequence in a table's name otherwise than it is.
-std::string Printable(const std::string& name) {
-  std::string text;
-  for (const char c : name) text += static_cast<unsigned char>(c) < 0x20 || c == 0x7f ? '?' : c;
   return text;
 }
 
@@ -207,7 +201,7 @@ std::string PlanToText(const ShardingPlan& plan, std::span<const TableShape> mod
   try {
     Validate(plan);
   } catch (const Error& e) {
-    text += fmt::format("\nnot valid: {}\n", Printable(e.what()));
+    text += fmt::format("\nnot valid: {}\n", e.what());
   }
   return text;
 }

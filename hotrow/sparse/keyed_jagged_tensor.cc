@@ -6,6 +6,7 @@
 #include "hotrow/base/error.h"
 #include "hotrow/base/join.h"
 #include "hotrow/base/size.h"
+#include "hotrow/base/system.h"
 
 namespace hotrow {
 namespace {
@@ -37,6 +38,27 @@ std::int64_t SampleOf(const FeatureBags& bags, std::int64_t position) {
   Fail("feature '{}', sample {}: id {} is out of range; valid ids are 0 to {}", key, sample, id, rows - 1);
 }
 
+// Lengths [feature][sample] that are not negative and sum to the number of ids.
+void CheckLengths(const std::vector<std::string>& keys, std::int64_t batch_size,
+                  std::span<const std::int32_t> lengths, std::int64_t num_values) {
+  std::int64_t end = 0;
+  const std::int32_t* length = lengths.data();
+  for (const std::string& key : keys) {
+    for (std::int64_t sample = 0; sample < batch_size; ++sample, ++length) {
+      if (*length < 0) Fail("feature '{}', sample {}: length {} is negative", key, sample, *length);
+      end += *length;
+      if (end > num_values) {
+        Fail("feature '{}', sample {}: its {} ids would end at {}, but there are only {} ids", key, sample,
+             *length, end, num_values);
+      }
+    }
+  }
+  if (end != num_values) {
+    Fail("lengths sum to {}, but there are {} ids: {} ids follow the last bag, feature '{}', sample {}", end,
+         num_values, num_values - end, keys.empty() ? "" : keys.back(), batch_size - 1);
+  }
+}
+
 }  // namespace
 
 KeyedJaggedTensor::KeyedJaggedTensor(std::vector<std::string> keys)
@@ -57,13 +79,19 @@ KeyedJaggedTensor::KeyedJaggedTensor(std::vector<std::string> keys, std::vector<
 
 void KeyedJaggedTensor::ResetFixed(std::int64_t batch_size, bool weighted) {
   HOTROW_CHECK(fixed_ && batch_size >= 0);
-  for (std::size_t f = 0; f < keys_.size(); ++f) {
-    starts_[f + 1] = CheckedAdd(starts_[f], CheckedMul(batch_size, fixed_sizes_[f]));
-  }
+  std::int64_t total = 0;
+  for (const std::int32_t size : fixed_sizes_) total = CheckedAdd(total, CheckedMul(batch_size, size));
+  const auto count = Index(total);
+  // All that can throw before anything changes: a tensor that was too large leaves the old one.
+  const std::int64_t bytes = CheckedMul(total, static_cast<std::int64_t>(sizeof(std::int64_t)));
+  if (count > values_.capacity()) NeedMemory(bytes, fmt::format("{} ids of {} samples", total, batch_size));
+  values_.reserve(count);
+  if (weighted) weights_.reserve(count);
+  for (std::size_t f = 0; f < keys_.size(); ++f) starts_[f + 1] = starts_[f] + batch_size * fixed_sizes_[f];
   batch_size_ = batch_size;
   weighted_ = weighted;
-  values_.resize(Index(starts_.back()));
-  weights_.resize(weighted ? values_.size() : 0);
+  values_.resize(count);
+  weights_.resize(weighted ? count : 0);
 }
 
 void KeyedJaggedTensor::ResetJagged(std::int64_t batch_size, std::span<const std::int32_t> lengths,
@@ -77,6 +105,12 @@ void KeyedJaggedTensor::ResetJagged(std::int64_t batch_size, std::span<const std
   if (!weights.empty() && weights.size() != values.size()) {
     Fail("{} weights for {} ids: each id needs one", weights.size(), values.size());
   }
+  CheckLengths(keys_, batch_size, lengths, num_values);
+  // All that can throw before anything changes: lengths that were wrong leave the old tensor.
+  offsets_.reserve(Index(num_features() * (batch_size + 1)));
+  lengths_.reserve(lengths.size());
+  values_.reserve(values.size());
+  weights_.reserve(weights.size());
   offsets_.resize(Index(num_features() * (batch_size + 1)));
   std::int64_t start = 0;
   const std::int32_t* length = lengths.data();
@@ -86,21 +120,12 @@ void KeyedJaggedTensor::ResetJagged(std::int64_t batch_size, std::span<const std
     std::int64_t total = 0;
     for (std::int64_t sample = 0; sample < batch_size; ++sample, ++length) {
       *offset++ = total;
-      if (*length < 0) Fail("feature '{}', sample {}: length {} is negative", keys_[f], sample, *length);
       total += *length;
-      if (start + total > num_values) {
-        Fail("feature '{}', sample {}: its {} ids would end at {}, but there are only {} ids", keys_[f],
-             sample, *length, start + total, num_values);
-      }
     }
     *offset++ = total;
     start += total;
   }
   starts_.back() = start;
-  if (start != num_values) {
-    Fail("lengths sum to {}, but there are {} ids: {} ids follow the last bag, feature '{}', sample {}",
-         start, num_values, num_values - start, keys_.empty() ? "" : keys_.back(), batch_size - 1);
-  }
   batch_size_ = batch_size;
   weighted_ = !weights.empty();
   lengths_.assign(lengths.begin(), lengths.end());

@@ -46,7 +46,8 @@ class KeyedJaggedTensor {
   /// capacity.
   void ResetFixed(std::int64_t batch_size, bool weighted = false);
   /// Takes over lengths [F x B] and values (and weights, or none). Builds the offsets. Throws Error where a
-  /// length is negative or the lengths' sum is not the number of values, naming the feature and sample.
+  /// length is negative or the lengths' sum is not the number of values, naming the feature and sample; the
+  /// tensor is then as it was.
   void ResetJagged(std::int64_t batch_size, std::span<const std::int32_t> lengths,
                    std::span<const std::int64_t> values, std::span<const float> weights = {});
 

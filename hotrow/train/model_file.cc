@@ -74,8 +74,7 @@ ModelConfig ModelConfigFromJson(const std::string& text, const std::string& file
   try {
     const Json json = Json::parse(text);
     if (json.at("version").get<int>() != 1) {
-      Fail("{}: hotrow.model: version {} is unknown to this build, valid: 1", file,
-           json.at("version").dump());
+      Fail("version {} is unknown to this build, valid: 1", json.at("version").dump());
     }
     ModelConfig config;
     config.interaction = ParseInteraction(json.at("model").get<std::string>());
@@ -99,6 +98,8 @@ ModelConfig ModelConfigFromJson(const std::string& text, const std::string& file
     return config;
   } catch (const Json::exception& e) {
     Fail("{}: hotrow.model is not a model configuration: {}", file, e.what());
+  } catch (const Error& e) {
+    Fail("{}: hotrow.model: {}", file, e.what());
   }
 }
 
@@ -149,13 +150,20 @@ ModelFileInfo ReadModelInfo(const std::string& path) {
 
 void LoadModel(Trainer& trainer, const std::string& path) {
   SafetensorsReader file(path);
-  std::vector<float> block;
   ShardedEmbeddingBagCollection& embeddings = trainer.embeddings();
+  Parameters& parameters = trainer.tower().parameters();
+  // All of them before the first is written: a file that does not fit leaves the trainer as it was.
+  for (std::int64_t t = 0; t < embeddings.num_tables(); ++t) {
+    const EmbeddingTableConfig& table = embeddings.table_config(t);
+    CheckShape(file, TableTensorName(table), {table.num_embeddings, table.embedding_dim});
+  }
+  for (const Parameter& p : parameters.list()) CheckShape(file, p.name, Shape(p));
+
+  std::vector<float> block;
   for (std::int64_t t = 0; t < embeddings.num_tables(); ++t) {
     const std::int64_t rows = embeddings.table_config(t).num_embeddings;
     const std::int64_t dim = embeddings.table_config(t).embedding_dim;
     const std::string name = TableTensorName(embeddings.table_config(t));
-    CheckShape(file, name, {rows, dim});
     for (std::int64_t first = 0; first < rows; first += BlockRows(dim)) {
       const std::int64_t count = std::min(BlockRows(dim), rows - first);
       block.resize(static_cast<std::size_t>(count * dim));
@@ -164,10 +172,8 @@ void LoadModel(Trainer& trainer, const std::string& path) {
       embeddings.WriteRows(t, first, count, block.data());
     }
   }
-  Parameters& parameters = trainer.tower().parameters();
   for (std::size_t i = 0; i < parameters.list().size(); ++i) {
     const Parameter& p = parameters.list()[i];
-    CheckShape(file, p.name, Shape(p));
     block = file.ReadF32(p.name);
     CheckFinite(block, path, p.name);
     if (trainer.dense().owns_weights())

@@ -26,7 +26,8 @@ struct ModelFileInfo {
 ModelFileInfo ReadModelInfo(const std::string& path);
 
 /// Collective: loads weights into a trainer of the same model; every rank reads the file. Throws Error naming
-/// tensor and shapes where the file does not fit.
+/// tensor and shapes where the file does not fit, before anything is loaded, and for weights that are not
+/// finite.
 void LoadModel(Trainer& trainer, const std::string& path);
 
 /// The configuration as JSON text and back (what the metadata holds).

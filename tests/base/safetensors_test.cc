@@ -125,6 +125,16 @@ TEST_F(SafetensorsTest, AnUnfinishedWriteLeavesTheOldFile) {
   EXPECT_EQ(FilesInDirectory(), 1);
 }
 
+TEST_F(SafetensorsTest, WritesThroughALink) {
+  fs::create_symlink("target.safetensors", path_);
+  SafetensorsWriter writer(path_, {{"a", {1}}}, {});
+  const float one = 1;
+  writer.Append(&one, 1);
+  writer.Finish();
+  EXPECT_TRUE(fs::is_symlink(path_));
+  EXPECT_THAT(SafetensorsReader((directory_ / "target.safetensors").string()).ReadF32("a"), ElementsAre(1));
+}
+
 TEST_F(SafetensorsTest, WriterRefuses) {
   EXPECT_THROW(SafetensorsWriter(path_, {{"a", {2}}, {"a", {1}}}, {}), Error);
   EXPECT_THROW(SafetensorsWriter(path_, {{"__metadata__", {2}}}, {}), Error);

@@ -1,10 +1,12 @@
 #include "hotrow/base/system.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cstdint>
 
 #include "hotrow/base/buffer.h"
+#include "hotrow/base/error.h"
 
 namespace hotrow {
 namespace {
@@ -27,6 +29,13 @@ TEST(System, ResidentMemoryFollowsWhatIsTouched) {
   }
   EXPECT_LT(ResidentBytes() - before, kBytes / 2);
   EXPECT_GE(PeakResidentBytes(), kBytes) << "the peak stays";
+}
+
+TEST(System, NeedMemorySaysWhatIsNeededAndWhatThereIs) {
+  NeedMemory(1, "a byte");
+  EXPECT_THAT([] { NeedMemory(std::int64_t{1} << 50, "samples"); },
+              ::testing::ThrowsMessage<Error>(
+                  ::testing::MatchesRegex("samples: 1048576.00 GiB are needed, .* GiB are available")));
 }
 
 TEST(System, KnowsItsCores) {

@@ -58,6 +58,26 @@ TEST_F(TextWriterTest, ADeviceIsWrittenToAndStays) {
   }
 }
 
+TEST_F(TextWriterTest, WritesThroughALink) {
+  namespace fs = std::filesystem;
+  fs::create_directory(folder_ + "/far");
+  fs::create_symlink("far/target.txt", folder_ + "/near.txt");
+  fs::create_symlink("near.txt", path_);
+  for (const char* text : {"first, the target is not there yet", "second"}) {
+    TextWriter writer(path_);
+    writer.Print("{}", text);
+    writer.Finish();
+    EXPECT_EQ(Read(), text);
+    EXPECT_TRUE(fs::is_symlink(path_));
+    EXPECT_TRUE(fs::is_symlink(folder_ + "/near.txt"));
+    EXPECT_TRUE(fs::is_regular_file(fs::symlink_status(folder_ + "/far/target.txt")));
+  }
+  EXPECT_EQ(Files(), 3);
+  fs::create_symlink("circle", folder_ + "/circle");
+  EXPECT_THAT([&] { TextWriter(folder_ + "/circle"); },
+              ::testing::ThrowsMessage<Error>(folder_ + "/circle: too many symbolic links"));
+}
+
 TEST_F(TextWriterTest, RefusesADirectoryAndAMissingOne) {
   EXPECT_THROW(TextWriter{folder_}, Error);
   EXPECT_THROW(TextWriter{folder_ + "/none/a.txt"}, Error);

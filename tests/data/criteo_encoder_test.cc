@@ -146,6 +146,9 @@ TEST(CriteoEncoder, WrongFilesAreRefused) {
   const TempFile header("header", "label,I1,C1\n1,2,3\n");
   EXPECT_THAT([&] { ReadBatch(header.path()); },
               ThrowsMessage<Error>(header.path() + ":1: no column 'I2'; the columns are label, I1, C1"));
+  const TempFile twice("twice", "label,I1,C1,i1\n1,2,3,4\n");
+  EXPECT_THAT([&] { ReadBatch(twice.path()); },
+              ThrowsMessage<Error>(twice.path() + ":1: column 4 (i1): column 2 has this name already"));
   const TempFile only_header("only_header", Header(false, true));
   EXPECT_THAT([&] { ReadBatch(only_header.path()); },
               ThrowsMessage<Error>(only_header.path() + ": the file has no samples"));

@@ -178,11 +178,14 @@ TEST(CsvEncoder, MalformedFilesNameLineAndColumn) {
   };
   expect_error("", ": the file is empty");
   expect_error(header, ": the file has no samples");
+  expect_error("age,genres,item,n,price,rating,age\n", ":1: column 7 (age): column 1 has this name already");
   expect_error("age,user\n1,2\n", ":1: no column 'price'; the columns are age, user");
   expect_error(header + "1,a,i,0,1,5\n", ":2: 6 fields; the file has 7 columns");
   expect_error(header + "1,a,i,0,1,5,u,\n", ":2: 8 fields; the file has 7 columns");
   expect_error(header + "x,a,i,0,1,5,u\n", ":2: column 1 (age): 'x' is not a number");
   expect_error(header + "inf,a,i,0,1,5,u\n", ":2: column 1 (age): 'inf' is not finite");
+  expect_error(header + "1e400,a,i,0,1,5,u\n", ":2: column 1 (age): '1e400' is not finite");
+  expect_error(header + "\"a\nb\x1b\",a,i,0,1,5,u\n", ":2: column 1 (age): 'a\\nb\\x1b' is not a number");
   expect_error(header + "1,a,i,0,nan,5,u\n", ":2: column 5 (price): 'nan' is not finite");
   expect_error(header + "1,a,i,0,,5,u\n",
                ":2: column 5 (price): the field is missing; `missing = NUMBER` in the schema allows it");
@@ -193,6 +196,23 @@ TEST(CsvEncoder, MalformedFilesNameLineAndColumn) {
   expect_error(header + "1,a,i,1.5,1,5,u\n", ":2: column 4 (n): '1.5' is not an integer");
   expect_error(header + "1,a,i,,1,5,u\n", ":2: column 4 (n): the field is missing");
   expect_error(header + "1,\"a,i,,1,5,u\n", ":2: a quoted field is not closed");
+}
+
+TEST(CsvEncoder, IdsOutsideTheirTableAreRefusedAtTheirRecordWhereAsked) {
+  const TempFile schema("s.toml",
+                        "[data]\nlabel = \"y\"\n[[data.sparse]]\ncolumn = \"n\"\nencoding = \"integer\"\n"
+                        "rows = 5\nseparator = \"|\"\n");
+  const TempFile data("d.csv", "y,n\n1,0|4\n0,3|5\n");
+  DataSpec spec{.format = DataFormat::kCsv, .paths = {data.path()}, .schema = schema.path()};
+  const auto encoder = MakeEncoder(spec);
+  Batch batch;
+  ASSERT_TRUE(OpenSource(spec, encoder)->Next(10, batch));
+  EXPECT_THAT(batch.sparse.values(), ElementsAre(0, 4, 3, 5)) << "passed on for --bad-ids to judge";
+  spec.refuse_bad_ids = true;
+  const auto source = OpenSource(spec, encoder);
+  EXPECT_THAT(
+      [&] { source->Next(10, batch); },
+      ThrowsMessage<Error>(data.path() + ":3: column 2 (n): id 5 is out of range; valid ids are 0 to 4"));
 }
 
 TEST(CsvEncoder, MissingFilesAndSchemas) {

@@ -10,8 +10,10 @@
 namespace hotrow {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::Not;
 using ::testing::ThrowsMessage;
 
 constexpr const char* kFull = R"(
@@ -120,6 +122,24 @@ TEST(CsvSchema, DamagedJsonIsAnError) {
   }
 }
 
+TEST(CsvSchema, WordsOfAnotherVersionAreNotTakenForTheDefault) {
+  const std::string json = ToJson(Load(kFull));
+  for (const auto& [from, to] :
+       std::vector<std::pair<std::string, std::string>>{{R"("encoding":"hash")", R"("encoding":"hash2")"},
+                                                        {R"("missing":"error")", R"("missing":0)"},
+                                                        {R"("transform":"log1p")", R"("transform":"log10")"},
+                                                        {R"("separator":9)", R"("separator":265)"},
+                                                        {R"("std":2.5)", R"("std":-2.5)"}}) {
+    const std::size_t at = json.find(from);
+    ASSERT_NE(at, std::string::npos) << from << json;
+    std::string text = json;
+    text.replace(at, from.size(), to);
+    EXPECT_THAT([&] { CsvSchemaFromJson(text); },
+                ThrowsMessage<Error>(AllOf(HasSubstr("CSV encoder: "), Not(HasSubstr("damaged")))))
+        << to;
+  }
+}
+
 struct BadSchema {
   std::string text;
   std::string message;  // behind the path
@@ -137,6 +157,8 @@ TEST(CsvSchema, MistakesNameLineKeyAndWhatIsValid) {
        "columns, "
        "missing_values, label, dense, sparse"},
       {head, "'sparse' in [data] is empty: at least one [[data.sparse]] is needed"},
+      {head + "header = false\ncolumns = [\"y\", \"u\", \"y\"]\n" + sparse,
+       ":4: 'columns' in [data] has 'y' twice"},
       {head + "format = \"criteo\"\n" + sparse, ":3: 'format' in [data] is not \"csv\""},
       {head + "separator = \",,\"\n" + sparse, ":3: 'separator' in [data] is ',,'; one character"},
       {head + "header = 1\n" + sparse, ":3: 'header' in [data] must be true or false"},

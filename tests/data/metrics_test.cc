@@ -62,6 +62,16 @@ TEST(RocAuc, OneClassIsNanAndNanScoresAreErrors) {
       ThrowsMessage<Error>(HasSubstr("the score of sample 1 is not a number")));
 }
 
+TEST(LogLoss, OfADivergedModelIsAnError) {
+  for (const float logit : {NAN, std::numeric_limits<float>::infinity()}) {
+    EXPECT_THAT(
+        [&] {
+          LogLoss(std::vector<float>{1, logit}, std::vector<float>{1, 0});
+        },
+        ThrowsMessage<Error>(::testing::MatchesRegex("the logit of sample 1 is (nan|inf): .*diverged")));
+  }
+}
+
 TEST(ExpectedAuc, IsTheMeanOfDrawnAucs) {
   RandomSequence random(12, RandomStream::kShuffle);
   std::vector<double> probabilities(400);

@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include "hotrow/base/error.h"
 #include "hotrow/base/rng.h"
@@ -63,6 +64,35 @@ TEST(RecordReader, GzipReadsLikePlain) {
               ThrowsMessage<Error>(HasSubstr("the compressed file ends early")));
 }
 
+TEST(RecordReader, GzipMembersFollowOneAnotherAndNothingElseDoes) {
+  const TempFile file("f.gz");
+  file.WriteGzip("a,b\n");
+  const std::string first = file.Read();
+  file.WriteGzip("c,d\n");
+  const std::string second = file.Read();
+  file.Write(first + second);
+  EXPECT_THAT(ReadAll(file.path()), ElementsAre(ElementsAre("a", "b"), ElementsAre("c", "d")));
+  for (const std::string& junk : {std::string("x"), std::string("e,f\n"), std::string(8, '\0')}) {
+    file.Write(first + junk);
+    EXPECT_THAT([&] { ReadAll(file.path()); },
+                ThrowsMessage<Error>(HasSubstr(": other bytes follow the end of the compressed data")));
+  }
+  std::string damaged = first;
+  damaged[damaged.size() - 6] ^= 1;  // of the checksum
+  file.Write(damaged);
+  EXPECT_THAT([&] { ReadAll(file.path()); },
+              ThrowsMessage<Error>(HasSubstr("the compressed data are damaged")));
+  // Cut anywhere behind the magic bytes, in the second member too: never a shorter file.
+  const std::string both = first + second;
+  for (std::size_t size = 2; size < both.size(); ++size) {
+    if (size == first.size()) continue;
+    file.Write(both.substr(0, size));
+    EXPECT_THAT([&] { ReadAll(file.path()); },
+                ThrowsMessage<Error>(HasSubstr("the compressed file ends early")))
+        << size;
+  }
+}
+
 std::string Escaped(const std::string& field) {
   if (field.find_first_of("\",\r\n") == std::string::npos) return field;
   std::string text = "\"";
@@ -96,6 +126,11 @@ TEST(RecordReader, Errors) {
   EXPECT_THAT([] { RecordReader("/no/such/file"); },
               ThrowsMessage<Error>("/no/such/file: cannot open: No such file or directory"));
   EXPECT_THAT([] { RecordReader("/tmp"); }, ThrowsMessage<Error>("/tmp: is a directory; a file is needed"));
+  EXPECT_THAT([] { RecordReader("/dev/zero"); },
+              ThrowsMessage<Error>(HasSubstr("/dev/zero: is a pipe or a device; a file is needed")));
+  const TempFile pipe("pipe");
+  ASSERT_EQ(mkfifo(pipe.path().c_str(), 0600), 0);
+  EXPECT_THAT([&] { RecordReader(pipe.path()); }, ThrowsMessage<Error>(HasSubstr("is a pipe or a device")));
   const TempFile open("open", "a,b\nc,\"d\n");
   EXPECT_THAT([&] { ReadAll(open.path()); },
               ThrowsMessage<Error>(open.path() + ":2: a quoted field is not closed"));

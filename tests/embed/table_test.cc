@@ -115,6 +115,8 @@ TEST(EmbeddingTable, LazyGrowthStopsBeforeMemoryRunsOut) {
   EXPECT_THAT([&] { storage.Claim(available_rows + 50); },
               ThrowsMessage<Error>(testing::AllOf(HasSubstr("out of memory: table 't'"),
                                                   HasSubstr("GiB more"), HasSubstr("GiB are kept free"))));
+  EXPECT_EQ(storage.resident_rows(), 5) << "what could not be had was not taken";
+  EXPECT_EQ(storage.Claim(1), 5U);
 }
 
 TEST(EmbeddingTable, RowStridePadsOnlyWhereItIsCheap) {

@@ -112,6 +112,27 @@ TEST(KeyedJaggedTensor, RandomBagsRoundTrip) {
   }
 }
 
+TEST(KeyedJaggedTensor, AnErrorLeavesTheTensorAsItWas) {
+  KeyedJaggedTensor jagged({"a", "b"});
+  jagged.ResetJagged(2, std::vector<std::int32_t>{1, 0, 2, 1}, std::vector<std::int64_t>{5, 6, 7, 8});
+  EXPECT_THROW(
+      jagged.ResetJagged(3, std::vector<std::int32_t>{2, 1, 1, 1, 0, -1}, std::vector<std::int64_t>(4)),
+      Error);
+  EXPECT_EQ(jagged.batch_size(), 2);
+  EXPECT_THAT(jagged.feature(0).ids, ElementsAre(5));
+  EXPECT_THAT(jagged.feature(1).ids, ElementsAre(6, 7, 8));
+  EXPECT_THAT(jagged.feature(1).offsets, ElementsAre(0, 2, 3));
+
+  KeyedJaggedTensor fixed({"a", "b"}, {1, 2});
+  fixed.ResetFixed(2);
+  constexpr std::int64_t kPebi = std::int64_t{1} << 50;
+  for (const std::int64_t samples : {kPebi, std::numeric_limits<std::int64_t>::max()}) {
+    EXPECT_THROW(fixed.ResetFixed(samples), Error);
+    EXPECT_EQ(fixed.batch_size(), 2);
+    EXPECT_EQ(fixed.feature(1).ids.size(), 4U);
+  }
+}
+
 TEST(KeyedJaggedTensor, ErrorsNameFeatureAndSample) {
   KeyedJaggedTensor kjt({"a", "b"});
   const std::vector<std::int64_t> three = {1, 2, 3};

@@ -1,0 +1,77 @@
+#include "cli/numbers.h"
+
+#include <fmt/core.h>
+
+#include <CLI/App.hpp>
+#include <CLI/Config.hpp>
+#include <CLI/Formatter.hpp>
+#include <charconv>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <string_view>
+
+#include "hotrow/base/printable.h"
+#include "hotrow/data/parse.h"
+
+namespace hotrow::cli {
+namespace {
+
+// The integer in CLI11's own spelling, or an error.
+template <typename T>
+std::string CheckInteger(std::string& text) {
+  const std::string_view digits = std::string_view(text).substr(text.starts_with('+') ? 1 : 0);
+  T value = 0;
+  const char* end = digits.data() + digits.size();
+  const auto [stop, status] = std::from_chars(digits.data(), end, value);
+  const bool number = stop == end && !digits.empty() && digits != "-";
+  const bool negative = std::numeric_limits<T>::min() == 0 && digits.starts_with('-');
+  if (negative || (number && status == std::errc::result_out_of_range)) {
+    return fmt::format("{} is out of range; valid are integers from {} to {}", Quoted(text),
+                       std::numeric_limits<T>::min(), std::numeric_limits<T>::max());
+  }
+  if (!number || status != std::errc()) return Quoted(text) + " is not a decimal integer";
+  text = fmt::format("{}", value);
+  return {};
+}
+
+std::string CheckNumber(std::string& text) {
+  const std::optional<double> value = ParseNumber(text);
+  if (!value) return Quoted(text) + " is not a decimal number";
+  if (!std::isfinite(*value)) return Quoted(text) + " is not a finite number";
+  text = fmt::format("{}", *value);
+  return {};
+}
+
+}  // namespace
+
+ValueKind KindOf(const CLI::Option& option) {
+  if (option.get_items_expected_max() == 0) return ValueKind::kFlag;
+  const std::string type = option.get_type_name();
+  if (type.starts_with("UINT")) return ValueKind::kUnsigned;
+  if (type.starts_with("INT")) return ValueKind::kInteger;
+  if (type.starts_with("FLOAT")) return ValueKind::kNumber;
+  return type.starts_with("FILE") ? ValueKind::kFile : ValueKind::kText;
+}
+
+void MakeNumbersStrict(CLI::App& app) {
+  for (CLI::Option* option : app.get_options()) {
+    const auto add = [&](auto check) { option->transform(CLI::Validator(check, "")); };
+    switch (KindOf(*option)) {
+      case ValueKind::kInteger:
+        add(CheckInteger<std::int64_t>);
+        break;
+      case ValueKind::kUnsigned:
+        add(CheckInteger<std::uint64_t>);
+        break;
+      case ValueKind::kNumber:
+        add(CheckNumber);
+        break;
+      default:
+        break;
+    }
+  }
+  for (CLI::App* command : app.get_subcommands({})) MakeNumbersStrict(*command);
+}
+
+}  // namespace hotrow::cli
