@@ -15,6 +15,7 @@
 #include "cli/app.h"
 #include "cli/bench_flags.h"
 #include "cli/child_process.h"
+#include "cli/numbers.h"
 #include "cli/source_commit.h"
 #include "hotrow/base/error.h"
 
@@ -152,6 +153,7 @@ void CheckFlags(const Experiment& experiment) {
     CLI::App app;
     BenchFlags flags;
     AddBenchFlags(app, flags);
+    MakeNumbersStrict(app);
     std::vector<std::string> words = configuration.Arguments();
     words.erase(words.begin());                // "bench"
     std::reverse(words.begin(), words.end());  // as CLI11 wants them

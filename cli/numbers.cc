@@ -9,7 +9,7 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
-#include <string_view>
+#include <optional>
 
 #include "hotrow/base/printable.h"
 #include "hotrow/data/parse.h"
@@ -20,17 +20,16 @@ namespace {
 // The integer in CLI11's own spelling, or an error.
 template <typename T>
 std::string CheckInteger(std::string& text) {
-  const std::string_view digits = std::string_view(text).substr(text.starts_with('+') ? 1 : 0);
+  const std::size_t sign = text.starts_with('+') || text.starts_with('-') ? 1 : 0;
+  if (text.size() == sign || text.find_first_not_of("0123456789", sign) != std::string::npos) {
+    return Quoted(text) + " is not a decimal integer";
+  }
   T value = 0;
-  const char* end = digits.data() + digits.size();
-  const auto [stop, status] = std::from_chars(digits.data(), end, value);
-  const bool number = stop == end && !digits.empty() && digits != "-";
-  const bool negative = std::numeric_limits<T>::min() == 0 && digits.starts_with('-');
-  if (negative || (number && status == std::errc::result_out_of_range)) {
+  const char* begin = text.data() + (text.front() == '+' ? 1 : 0);
+  if (std::from_chars(begin, text.data() + text.size(), value).ec != std::errc()) {
     return fmt::format("{} is out of range; valid are integers from {} to {}", Quoted(text),
                        std::numeric_limits<T>::min(), std::numeric_limits<T>::max());
   }
-  if (!number || status != std::errc()) return Quoted(text) + " is not a decimal integer";
   text = fmt::format("{}", value);
   return {};
 }

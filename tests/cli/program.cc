@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <csignal>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -35,14 +36,21 @@ std::string Slurp(const std::string& path) {
 
 }  // namespace
 
-ProgramResult RunHotrow(const std::vector<std::string>& args, const std::string& directory) {
+namespace {
+
+// An empty directory is a fresh one, an empty `standard_out` is caught; `while_running` may be empty.
+ProgramResult Run(const std::vector<std::string>& args, const std::string& directory,
+                  const std::string& standard_out, const std::function<void(pid_t)>& while_running) {
   const TemporaryDirectory own;
   const TemporaryDirectory streams;
   const std::string out = streams.File("out");
   const std::string err = streams.File("err");
   const pid_t child = fork();
   if (child < 0) throw std::runtime_error("fork failed");
-  if (child == 0) Exec(args, directory.empty() ? own.path() : directory, out, err);
+  if (child == 0) {
+    Exec(args, directory.empty() ? own.path() : directory, standard_out.empty() ? out : standard_out, err);
+  }
+  if (while_running) while_running(child);
   int status = 0;
   if (waitpid(child, &status, 0) != child) throw std::runtime_error("waitpid failed");
   ProgramResult result;
@@ -50,6 +58,24 @@ ProgramResult RunHotrow(const std::vector<std::string>& args, const std::string&
   result.out = Slurp(out);
   result.err = Slurp(err);
   return result;
+}
+
+}  // namespace
+
+ProgramResult RunHotrow(const std::vector<std::string>& args, const std::string& directory) {
+  return Run(args, directory, "", {});
+}
+
+ProgramResult RunHotrowInto(const std::string& standard_out, const std::vector<std::string>& args) {
+  return Run(args, "", standard_out, {});
+}
+
+ProgramResult RunAndInterrupt(const std::vector<std::string>& args, const std::function<bool()>& ready) {
+  return Run(args, "", "", [&](pid_t child) {
+    constexpr int kMostWaits = 3000;  // half a minute: a machine may be busy
+    for (int waits = 0; waits < kMostWaits && !ready(); ++waits) usleep(10'000);
+    kill(child, SIGINT);
+  });
 }
 
 TemporaryDirectory::TemporaryDirectory() {

@@ -1,6 +1,7 @@
 #pragma once
 // Runs the program as a user does.
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -15,6 +16,10 @@ struct ProgramResult {
 /// Runs `hotrow ARGS…` (no shell) in a fresh, empty working directory that is removed afterwards, unless
 /// `directory` names one.
 ProgramResult RunHotrow(const std::vector<std::string>& args, const std::string& directory = "");
+/// The same with stdout going to a file or device of that name, and so `out` empty.
+ProgramResult RunHotrowInto(const std::string& standard_out, const std::vector<std::string>& args);
+/// The same, and interrupts it (SIGINT) as soon as `ready` says so.
+ProgramResult RunAndInterrupt(const std::vector<std::string>& args, const std::function<bool()>& ready);
 
 /// A directory of its own for one test, removed with everything in it at the end.
 class TemporaryDirectory {

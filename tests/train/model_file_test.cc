@@ -101,8 +101,10 @@ TEST_F(ModelFileTest, RefusesAnotherModelNamingTheTensor) {
   TrainerConfig config = SmallTrainer(source_.description());
   config.model.over_arch = {13, 1};
   Trainer other(config, pool_);
+  const std::uint64_t before = other.WeightsHash();
   EXPECT_THAT(ErrorOf([&] { LoadModel(other, path_); }),
               HasSubstr("over_arch.model.0._mlp.0._linear.weight"));
+  EXPECT_EQ(other.WeightsHash(), before) << "the tables, which do fit, were not loaded either";
 }
 
 TEST_F(ModelFileTest, RefusesWhatIsNoModel) {

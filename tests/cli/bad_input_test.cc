@@ -1,0 +1,217 @@
+// Flags, configuration files and data that are not what they should be.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include <filesystem>
+#include <memory>
+
+#include "tests/cli/small_model.h"
+
+namespace hotrow {
+namespace {
+
+using Json = nlohmann::json;
+using ::testing::HasSubstr;
+
+TEST(Numbers, AreDecimalAndFit) {
+  for (const std::vector<std::string>& command : std::vector<std::vector<std::string>>{{"train"},
+                                                                                       {"bench"},
+                                                                                       {"eval"},
+                                                                                       {"predict"},
+                                                                                       {"data", "generate"},
+                                                                                       {"data", "info"},
+                                                                                       {"doctor"},
+                                                                                       {"plan", "make"}}) {
+    for (const char* number : {"1e3", "0x10", "12abc", "", " ", "1.0", "-", "--1", "+-1"}) {
+      std::vector<std::string> args = command;
+      args.push_back(std::string("--seed=") + number);
+      if (*number == '\0') {
+        args.back() = "--seed";
+        args.emplace_back("");
+      }
+      ExpectMistake(args, {"--seed", "is not a decimal integer"});
+    }
+    for (const char* number : {"-1", "18446744073709551616", "99999999999999999999999999"}) {
+      std::vector<std::string> args = command;
+      args.push_back(std::string("--seed=") + number);
+      ExpectMistake(args,
+                    {"--seed", number, "is out of range; valid are integers from 0 to 18446744073709551615"});
+    }
+  }
+  ExpectMistake({"train", "--epochs", "9223372036854775808"}, {"--epochs", "is out of range"});
+  ExpectMistake({"bench", "--dense-arch", "512,0x10"}, {"--dense-arch", "'0x10' is not a decimal integer"});
+  ExpectMistake({"bench", "--learning-rate", "0x1p3"},
+                {"--learning-rate", "'0x1p3' is not a decimal number"});
+  ExpectMistake({"bench", "--eps", "1e400"}, {"--eps", "'1e400' is not a finite number"});
+}
+
+TEST(Numbers, LeadingZerosAreDecimalToo) {
+  const TemporaryDirectory directory;
+  const auto seed = [&](const char* text) {
+    const ProgramResult result = RunHotrow(
+        {"data", "generate", "--out", directory.File("f"), "--samples", "5", "--seed", text, "--json", "-"});
+    EXPECT_EQ(result.exit_code, 0) << result.err;
+    return Json::parse(result.out)["seed"].get<std::uint64_t>();
+  };
+  EXPECT_EQ(seed("010"), 10U);
+  EXPECT_EQ(seed("+7"), 7U);
+  EXPECT_EQ(seed("18446744073709551615"), 18446744073709551615U);
+}
+
+TEST(Config, MistakesNameFileLineKeyAndWhatIsValid) {
+  const TemporaryDirectory directory;
+  const std::vector<std::pair<std::string, std::vector<std::string>>> cases = {
+      {"[trian]\nepochs = 3\n", {":1: unknown table [trian], valid: data, model, train"}},
+      {"[bench]\nepochs = 3\n", {":1: unknown table [bench]"}},
+      {"batch-size = 3\nbatch_size = 4\n", {":2: batch_size: line 1 sets it already"}},
+      {"[model]\nepochs = 2\n[train]\nepochs = 1\n", {":4: epochs: line 2 sets it already"}},
+      {"shuffle = true\nno_shuffle = true\n", {"sets it already"}},
+      {"[train]\nepochs = \"3\"\n", {":2: epochs: must be an integer"}},
+      {"epochs = 1.5\n", {":1: epochs: must be an integer"}},
+      {"epochs = [1]\n", {":1: epochs: must be an integer, not a list"}},
+      {"epochs = true\n", {":1: epochs: must be an integer"}},
+      {"learning_rate = \"fast\"\n", {":1: learning_rate: must be a number"}},
+      {"learning_rate = nan\n", {":1: learning_rate: ", "not a finite number"}},
+      {"seed = -4\n", {":1: seed: ", "'-4' is out of range"}},
+      {"quiet = 1\n", {":1: quiet: must be true or false"}},
+      {"save = 7\n", {":1: save: must be a text"}},
+      {"save = [\"a\", \"b\"]\n", {":1: save: must be a text, not a list"}},
+      {"dense_arch = [512, 1.5]\n", {":1: dense_arch: must be an integer"}},
+      {"dense_arch = [[512]]\n", {":1: dense_arch: must be an integer"}},
+      {"format = 2024-01-01\n", {":1: format: must be a text"}},
+      {"config = \"other.toml\"\n", {":1: config: unknown key"}},
+      {"epochs = \n", {":1:"}},
+      {"\"a\\nb\" = 1\n", {":1: a\\nb: unknown key, valid: auc-target"}},
+      {std::string("epochs = 1\0\n", 12), {":1:"}},
+  };
+  for (const auto& [text, parts] : cases) {
+    std::vector<std::string> all = parts;
+    all.front() = "c.toml" + all.front();
+    if (all.front().find(": ") == std::string::npos) all.front() = parts.front();
+    ExpectMistake({"train", "--config", directory.Write("c.toml", text)}, all);
+  }
+  ExpectMistake({"train", "--config", directory.path()},
+                {"--config " + directory.path() + ": is a directory"});
+  ExpectMistake({"train", "--config", directory.File("none")}, {"no such file"});
+  ExpectMistake({"train", "--config", "/dev/zero"}, {"--config /dev/zero: is not a file"});
+  ExpectMistake({"doctor", "--config", directory.Write("c.toml", "x = 1\n")}, {"c.toml:1: x: unknown key"});
+}
+
+TEST(Config, NegatedFlagsAndListsMeanWhatTheySay) {
+  const SmallModel small;
+  const auto losses = [&](const std::string& config, const std::vector<std::string>& more) {
+    std::vector<std::string> args = {"train",
+                                     "--data",
+                                     small.data(),
+                                     "--schema",
+                                     small.schema(),
+                                     "--json",
+                                     "-",
+                                     "--batch-size",
+                                     "8",
+                                     "--config",
+                                     small.directory().Write("c.toml", config)};
+    args.insert(args.end(), more.begin(), more.end());
+    const ProgramResult result = RunHotrow(args);
+    EXPECT_EQ(result.exit_code, 0) << result.err;
+    return Json::parse(result.out)["losses"];
+  };
+  const std::string tower =
+      "[model]\nembedding_dim = 4\ndense_arch = [6, 4]\nover_arch = \"5,1\"\ndcn_low_rank = 2\n";
+  const Json in_order = losses(tower, {"--no-shuffle"});
+  EXPECT_EQ(losses(tower + "[train]\nno_shuffle = true\n", {}), in_order);
+  EXPECT_EQ(losses(tower + "[train]\nshuffle = false\n", {}), in_order);
+  EXPECT_NE(losses(tower + "[train]\nno_shuffle = false\n", {}), in_order);
+}
+
+class BadData : public ::testing::Test {
+ protected:
+  static void SetUpTestSuite() { small_ = std::make_unique<SmallModel>(); }
+  static void TearDownTestSuite() { small_.reset(); }
+  static void ExpectRefused(const std::string& data, const std::vector<std::string>& parts) {
+    for (const std::vector<std::string>& args : std::vector<std::vector<std::string>>{
+             {"train", "--schema", small_->schema(), "--batch-size", "1"},
+             {"eval", "--model", small_->model()},
+             {"predict", "--model", small_->model(), "--out", small_->directory().File("never")},
+             {"data", "info", "--schema", small_->schema()}}) {
+      std::vector<std::string> all = args;
+      all.insert(all.end(), {"--data", data});
+      ExpectMistake(all, parts);
+    }
+    EXPECT_FALSE(std::filesystem::exists(small_->directory().File("never")));
+  }
+  static std::string Write(const std::string& text) { return small_->directory().Write("bad.csv", text); }
+  static std::unique_ptr<SmallModel> small_;
+};
+std::unique_ptr<SmallModel> BadData::small_;
+
+TEST_F(BadData, PlacesThatAreNoFiles) {
+  const std::string pipe = small_->directory().File("pipe");
+  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+  ExpectRefused(pipe, {pipe + ": is a pipe or a device; a file is needed"});
+  ExpectRefused("/dev/zero", {"/dev/zero: is a pipe or a device; a file is needed"});
+  ExpectRefused(small_->directory().path(), {": is a directory; a file is needed"});
+  ExpectRefused(small_->directory().File("none.csv"), {"none.csv: cannot open: No such file or directory"});
+}
+
+TEST_F(BadData, FilesThatAreNoTable) {
+  ExpectRefused(Write(""), {"bad.csv: the file is empty"});
+  ExpectRefused(Write("\xef\xbb\xbf"), {"bad.csv: the file is empty"});
+  ExpectRefused(Write("\r\n\r\n"), {"bad.csv: the file is empty"});
+  ExpectRefused(Write("y,x,n,u\r\n"), {"bad.csv: the file has no samples"});
+  ExpectRefused(Write("y,x,n,u,x\n1,2,3,u1,4\n"),
+                {"bad.csv:1: column 5 (x): column 2 has this name already"});
+  ExpectRefused(Write("y,x,n\n1,2,3\n"), {"bad.csv:1: no column 'u'; the columns are y, x, n"});
+  ExpectRefused(Write("y,x,n,u\n1,2,3,u1\n1,2\n"), {"bad.csv:3: 2 fields; the file has 4 columns"});
+  ExpectRefused(Write("y,x,n,u\n1,1e400,3,u1\n"), {"bad.csv:2: column 2 (x): '1e400' is not finite"});
+  ExpectRefused(Write("y,x,n,u\n1,\"\n\x1b]0;\",3,u1\n"),
+                {"bad.csv:2: column 2 (x): '\\n\\x1b]0;' is not a number"});
+  ExpectRefused(Write("y,x,n,u\n1," + std::string(100'000, '7') + "x,3,u1\n"), {"…' is not a number"});
+  ExpectRefused(Write(std::string("y,x,n,u\n1,2\0,3,u1\n", 18)),
+                {"bad.csv:2: column 2 (x): '2\\x00' is not a number"});
+  std::string wide = "c0";
+  for (int i = 1; i < 50'000; ++i) wide += ",c" + std::to_string(i);
+  ExpectRefused(Write(wide + "\n" + wide + "\n"), {"no column '", "… (50000 in all)"});
+}
+
+TEST_F(BadData, TooSmallForADoubleIsZero) {
+  const std::string data = Write("y,x,n,u\n1,1e-400,3,u1\n0,0,3,u1\n");
+  const ProgramResult result = RunHotrow({"predict", "--model", small_->model(), "--data", data});
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  const std::size_t half = result.out.size() / 2;
+  EXPECT_EQ(result.out.substr(0, half), result.out.substr(half));
+}
+
+TEST_F(BadData, OneClassHasNoAuc) {
+  for (const char* label : {"0", "1"}) {
+    const std::string data = Write(std::string("y,x,n,u\n") + label + ",1,3,u1\n" + label + ",2,4,u2\n");
+    const ProgramResult text = RunHotrow({"eval", "--model", small_->model(), "--data", data});
+    EXPECT_EQ(text.exit_code, 0) << text.err;
+    EXPECT_THAT(text.out, HasSubstr("AUC n/a: only one class is present"));
+    EXPECT_THAT(text.out, HasSubstr("normalized entropy n/a"));
+    EXPECT_THAT(text.out, ::testing::Not(HasSubstr("nan")));
+    const ProgramResult json =
+        RunHotrow({"eval", "--model", small_->model(), "--data", data, "--json", "-", "--quiet"});
+    const Json result = Json::parse(json.out);
+    EXPECT_TRUE(result["auc"].is_null());
+    EXPECT_TRUE(result["normalized_entropy"].is_null());
+    EXPECT_TRUE(result["log_loss"].is_number());
+  }
+}
+
+TEST_F(BadData, IdsOutsideTheirTable) {
+  const std::string data = Write("y,x,n,u\n1,1,3,u1\n0,2,-1,u1\n");
+  for (const char* command : {"eval", "predict"}) {
+    ExpectMistake({command, "--model", small_->model(), "--data", data},
+                  {"bad.csv:3: column 3 (n): id -1 is out of range; valid ids are 0 to 7"});
+    for (const char* mode : {"skip", "wrap"}) {
+      EXPECT_EQ(RunHotrow({command, "--model", small_->model(), "--data", data, "--bad-ids", mode}).exit_code,
+                0);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace hotrow

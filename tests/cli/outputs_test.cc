@@ -1,0 +1,163 @@
+// What commands write: checked before the work, whole or not at all, never over an input.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "tests/cli/small_model.h"
+
+namespace hotrow {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+class Outputs : public ::testing::Test {
+ protected:
+  static void SetUpTestSuite() { small_ = std::make_unique<SmallModel>(); }
+  static void TearDownTestSuite() { small_.reset(); }
+  static std::vector<std::string> TrainArgs(const std::vector<std::string>& more) {
+    std::vector<std::string> args = {"train",        "--data", small_->data(), "--schema", small_->schema(),
+                                     "--batch-size", "8"};
+    args.insert(args.end(), more.begin(), more.end());
+    return args;
+  }
+  static std::unique_ptr<SmallModel> small_;
+};
+std::unique_ptr<SmallModel> Outputs::small_;
+
+TEST_F(Outputs, AreNoInputs) {
+  const std::string model = small_->model();
+  const std::string data = small_->data();
+  const std::string schema = small_->schema();
+  const std::vector<std::string> before = {FileText(model), FileText(data), FileText(schema)};
+  ExpectMistake(small_->Args("eval", {"--json", model}), {"--json " + model, "file of --model"});
+  ExpectMistake(small_->Args("eval", {"--json", data}), {"--json " + data, "file of --data"});
+  ExpectMistake(small_->Args("predict", {"--out", data}), {"--out " + data, "file of --data"});
+  ExpectMistake(small_->Args("predict", {"--dump-inputs", model}), {"--dump-inputs " + model, "--model"});
+  ExpectMistake(TrainArgs({"--save", data}), {"--save " + data, "file of --data"});
+  ExpectMistake(TrainArgs({"--save", schema}), {"--save " + schema, "file of --schema"});
+  ExpectMistake(TrainArgs({"--eval-data", model, "--json", model}), {"--json " + model, "--eval-data"});
+  ExpectMistake({"data", "info", "--data", data, "--schema", schema, "--json", schema},
+                {"--json " + schema, "file of --schema"});
+  ExpectMistake({"plan", "show", "--plan", data, "--json", data}, {"--json " + data, "file of --plan"});
+  EXPECT_EQ(before, (std::vector<std::string>{FileText(model), FileText(data), FileText(schema)}));
+}
+
+TEST_F(Outputs, AreNoInputsByAnotherNameEither) {
+  const TemporaryDirectory directory;
+  fs::create_symlink(small_->data(), directory.File("link.csv"));
+  fs::create_hard_link(small_->model(), small_->directory().File("hard.safetensors"));
+  const std::string roundabout = small_->directory().path() + "/../" +
+                                 fs::path(small_->directory().path()).filename().string() + "/data.csv";
+  ExpectMistake(small_->Args("predict", {"--out", directory.File("link.csv")}), {"file of --data"});
+  ExpectMistake(small_->Args("predict", {"--out", small_->directory().File("hard.safetensors")}),
+                {"file of --model"});
+  ExpectMistake(small_->Args("predict", {"--out", roundabout}), {"file of --data"});
+}
+
+TEST_F(Outputs, AreNotOneAnother) {
+  const TemporaryDirectory directory;
+  const std::string path = directory.File("new");
+  fs::create_symlink("new", directory.File("link"));
+  const std::string link = directory.File("link");
+  ExpectMistake(small_->Args("predict", {"--out", path, "--json", path}),
+                {"--json " + path, "file of --out"});
+  ExpectMistake(small_->Args("predict", {"--out", path, "--dump-inputs", link}), {"file of --out"});
+  ExpectMistake(TrainArgs({"--save", path, "--json", path}), {"--json " + path, "file of --save"});
+  ExpectMistake({"data", "generate", "--out", path, "--json", path}, {"--json " + path, "file of --out"});
+  ExpectMistake({"plan", "make", "--out", path, "--json", path}, {"--json " + path, "file of --out"});
+  EXPECT_THAT(directory.List(), ElementsAre("link"));
+}
+
+TEST_F(Outputs, NeedAPlace) {
+  const std::string folder = small_->directory().path();
+  for (const char* flag : {"--out", "--dump-inputs", "--json"}) {
+    ExpectMistake(small_->Args("predict", {flag, folder}), {flag, folder, "is a directory"});
+    ExpectMistake(small_->Args("predict", {flag, folder + "/none/f"}),
+                  {flag, "no directory " + folder + "/none"});
+    ExpectMistake(small_->Args("predict", {flag, small_->data() + "/f"}), {flag, "no directory"});
+  }
+  const TemporaryDirectory directory;
+  fs::create_symlink("/no/such/place", directory.File("link"));
+  ExpectMistake(small_->Args("predict", {"--out", directory.File("link")}),
+                {"--out", "no directory /no/such"});
+  ExpectMistake(small_->Args("predict", {"--out", ""}), {"--out: is empty"});
+  ExpectMistake(small_->Args("predict", {"--dump-inputs", "-"}),
+                {"--dump-inputs -: stdout is for predictions"});
+  ExpectMistake(small_->Args("predict", {"--json", "-"}), {"--json -: stdout has the predictions already"});
+  // Where even root cannot make a file, the first write says so.
+  ExpectMistake(small_->Args("predict", {"--out", "/proc/predictions"}), {"/proc/predictions: cannot write"});
+}
+
+TEST_F(Outputs, GoThroughLinks) {
+  const TemporaryDirectory directory;
+  fs::create_symlink("target", directory.File("link"));
+  const ProgramResult result = RunHotrow(small_->Args("predict", {"--out", directory.File("link")}));
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_TRUE(fs::is_symlink(directory.File("link")));
+  const std::string lines = FileText(directory.File("target"));
+  EXPECT_EQ(std::count(lines.begin(), lines.end(), '\n'), 40);
+}
+
+TEST_F(Outputs, AFullStdoutIsAFailure) {
+  if (!fs::exists("/dev/full")) GTEST_SKIP() << "no /dev/full";
+  for (const std::vector<std::string>& args :
+       {small_->Args("eval"), small_->Args("eval", {"--json", "-"}), small_->Args("predict"),
+        std::vector<std::string>{"doctor"}, std::vector<std::string>{"plan", "make"}}) {
+    const ProgramResult result = RunHotrowInto("/dev/full", args);
+    EXPECT_EQ(result.exit_code, 2) << args.front();
+    EXPECT_THAT(result.err, HasSubstr("cannot write")) << args.front();
+    EXPECT_THAT(result.err, HasSubstr("stdout")) << args.front();
+  }
+  // A device is written to, not replaced.
+  ExpectMistake(small_->Args("predict", {"--out", "/dev/full"}), {"/dev/full: cannot write"});
+  EXPECT_TRUE(fs::is_character_file("/dev/full"));
+}
+
+TEST_F(Outputs, APredictionThatFailsLateLeavesNothing) {
+  const TemporaryDirectory directory;
+  std::string text = FileText(small_->data());
+  for (int i = 0; i < 3000; ++i) text += "1,2,3,u1\n";
+  const std::string short_line = directory.Write("short.csv", text + "1,2\n");
+  const std::string no_number = directory.Write("number.csv", text + "1,x,3,u1\n");
+  const std::string far_id = directory.Write("far.csv", text + "1,2,8,u1");
+  for (const auto& [data, message] : std::vector<std::pair<std::string, std::string>>{
+           {short_line, "short.csv:3042: 2 fields; the file has 4 columns"},
+           {no_number, "number.csv:3042: column 2 (x): 'x' is not a number"},
+           {far_id, "far.csv:3042: column 3 (n): id 8 is out of range; valid ids are 0 to 7"}}) {
+    ExpectMistake({"predict", "--model", small_->model(), "--data", data, "--batch-size", "64", "--out",
+                   directory.File("out"), "--dump-inputs", directory.File("inputs")},
+                  {message});
+    EXPECT_THAT(directory.List(), ElementsAre("far.csv", "number.csv", "short.csv"));
+  }
+  ASSERT_EQ(RunHotrow({"predict", "--model", small_->model(), "--data", far_id, "--bad-ids", "skip", "--out",
+                       directory.File("out")})
+                .exit_code,
+            0);
+}
+
+TEST_F(Outputs, AnInterruptLeavesNothing) {
+  const TemporaryDirectory directory;
+  const auto begun = [&] { return directory.List().size() > 1; };
+  std::string text = FileText(small_->data());
+  for (int i = 0; i < 2'000'000; ++i) text += "1,2,3,u1\n";
+  const std::string data = directory.Write("large.csv", text);
+  const ProgramResult predict =
+      RunAndInterrupt({"predict", "--model", small_->model(), "--data", data, "--batch-size", "16", "--out",
+                       directory.File("out"), "--dump-inputs", directory.File("inputs")},
+                      begun);
+  EXPECT_EQ(predict.exit_code, 130) << predict.err;
+  EXPECT_THAT(directory.List(), ElementsAre("large.csv"));
+  const ProgramResult generate =
+      RunAndInterrupt({"data", "generate", "--out", directory.File("out"), "--samples", "50000000"}, begun);
+  EXPECT_EQ(generate.exit_code, 130) << generate.err;
+  EXPECT_EQ(generate.out, "");
+  EXPECT_THAT(directory.List(), ElementsAre("large.csv"));
+}
+
+}  // namespace
+}  // namespace hotrow
