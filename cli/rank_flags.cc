@@ -92,9 +92,18 @@ void PlaceOnRanks(const RankFlags& flags, const ModelFlags& model_flags,
       model_flags.reduction_units != 0 ? model_flags.reduction_units : DefaultReductionUnits(world);
   ValidateReductionUnits(config.reduction_units, world);
   if (world == 1) return;
-  std::int64_t bytes = 0;
-  for (const RankBytes& rank : BytesPerRank(*config.plan, model)) bytes = std::max(bytes, rank.total());
-  config.storage = ParseTableStorage(model_flags.tables, CheckedMul(bytes, host.count));
+  // Which of the ranks are on this host is not said: as many of the largest may be.
+  RankBytes largest;
+  for (const RankBytes& rank : BytesPerRank(*config.plan, model)) {
+    if (rank.total() > largest.total()) largest = rank;
+  }
+  const std::int64_t bytes = CheckedMul(largest.total(), host.count);
+  config.storage = ParseTableStorage(model_flags.tables, bytes);
+  // Thread ranks add up what they need themselves; a process sees only its own part.
+  if (comm.shares_memory()) return;
+  const EmbeddingOptions options{
+      .optimizer = config.optimizer, .kernel = config.kernel, .storage = config.storage};
+  CheckTableMemory(options, bytes, CheckedMul(largest.weights, host.count));
 }
 
 }  // namespace hotrow::cli

@@ -11,10 +11,16 @@
 namespace hotrow {
 namespace {
 
-void Validate(const LoopConfig& config, const DataDescription& data) {
+void Validate(const LoopConfig& config, const DataDescription& data, bool evaluates) {
   if (config.epochs < 1) Fail("epochs: {} is not at least 1", config.epochs);
   if (config.batch_size < 1) Fail("batch size: {} is not at least 1", config.batch_size);
-  if (!(config.eval_every >= 0)) Fail("eval every: {} is not a number of epochs", config.eval_every);
+  if (!(config.eval_every >= 0) || std::isinf(config.eval_every))
+    Fail("eval every: {} is not a number of epochs", config.eval_every);
+  if (!(config.auc_target >= 0 && config.auc_target <= 1))
+    Fail("AUC target: {} is not between 0 and 1", config.auc_target);
+  if (config.max_steps < 0) Fail("max steps: {} is less than 0", config.max_steps);
+  if (config.auc_target > 0 && !evaluates)
+    Fail("AUC target: {} needs data to evaluate on", config.auc_target);
   if (!data.has_labels) Fail("training: the data has no labels");
   if (data.samples && config.batch_size > *data.samples) {
     Fail("batch size: {} is more than the data's {} samples", config.batch_size, *data.samples);
@@ -205,7 +211,7 @@ class Loop {
 
 LoopResult TrainLoop(Trainer& trainer, BatchSource& source, BatchSource* eval_source,
                      const LoopConfig& config, const LoopObserver& observer) {
-  Validate(config, source.description());
+  Validate(config, source.description(), eval_source != nullptr);
   return Loop(trainer, source, eval_source, config, observer).Run();
 }
 

@@ -114,6 +114,25 @@ TEST_F(LoopTest, RefusesABatchLargerThanTheData) {
   }
 }
 
+TEST_F(LoopTest, RefusesSettingsThatCannotBe) {
+  const auto refuses = [&](LoopConfig config, BatchSource* eval_source, const char* what) {
+    config.epochs = 1;
+    config.batch_size = 10;
+    try {
+      TrainLoop(trainer_, source_, eval_source, config, {});
+      FAIL() << what;
+    } catch (const Error& e) {
+      EXPECT_THAT(e.what(), HasSubstr(what));
+    }
+  };
+  refuses({.eval_every = std::nan("")}, &eval_, "eval every: nan");
+  refuses({.eval_every = std::numeric_limits<double>::infinity()}, &eval_, "eval every: inf");
+  refuses({.auc_target = 2}, &eval_, "AUC target: 2");
+  refuses({.auc_target = std::nan("")}, &eval_, "AUC target: nan");
+  refuses({.auc_target = 0.7}, nullptr, "needs data to evaluate on");
+  refuses({.max_steps = -1}, &eval_, "max steps: -1");
+}
+
 TEST_F(LoopTest, ALossThatIsNoNumberIsAnErrorNamingTheStep) {
   Parameters& parameters = trainer_.tower().parameters();
   const auto bias =
