@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <filesystem>
 #include <set>
 #include <string_view>
 #include <utility>
@@ -267,6 +268,11 @@ std::string ToString(const LabelRule& rule) {
 }
 
 CsvSchema LoadCsvSchema(const std::string& path) {
+  // The parser takes a directory or a device for an empty file.
+  std::error_code ignored;
+  if (std::filesystem::exists(path, ignored) && !std::filesystem::is_regular_file(path, ignored)) {
+    Fail("{}: is not a file", path);
+  }
   toml::table file;
   try {
     file = toml::parse_file(path);

@@ -37,6 +37,7 @@ struct InputFile::Gzip {
 };
 
 InputFile::InputFile(std::string path) : path_(std::move(path)) {
+  if (path_.empty()) Fail("data: the name of a file is empty");
   fd_ = open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);  // a pipe without a writer must not wait
   if (const int reason = errno; fd_ < 0) Fail("{}: cannot open: {}", path_, std::strerror(reason));
   struct stat status {};

@@ -153,6 +153,10 @@ TEST_F(BadData, PlacesThatAreNoFiles) {
   ExpectRefused(pipe, {pipe + ": is a pipe or a device; a file is needed"});
   ExpectRefused("/dev/zero", {"/dev/zero: is a pipe or a device; a file is needed"});
   ExpectRefused(small_->directory().path(), {": is a directory; a file is needed"});
+  ExpectRefused("", {"data: the name of a file is empty"});
+  for (const std::string& schema : {small_->directory().path(), std::string("/dev/zero")}) {
+    ExpectMistake({"train", "--data", small_->data(), "--schema", schema}, {schema + ": is not a file"});
+  }
   ExpectRefused(small_->directory().File("none.csv"), {"none.csv: cannot open: No such file or directory"});
 }
 
