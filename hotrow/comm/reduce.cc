@@ -14,9 +14,10 @@ namespace hotrow {
 namespace {
 
 // Elements summed at a time: a stack of partial sums, a level of the tree each, stays in the first-level
-// cache.
+// cache. A world of up to 64 ranks has full blocks.
 constexpr std::int64_t kBlock = 512;
 constexpr int kLevels = 32;
+constexpr std::int64_t kPartialSums = 8 * kBlock;
 
 template <typename T>
 void Add(const T* a, const T* b, std::int64_t count, T* out) {
@@ -39,12 +40,14 @@ void TreeSum(std::span<const T* const> sources, std::int64_t count, T* out) {
     if (sources[0] != out) std::copy_n(sources[0], count, out);
     return;
   }
-  std::vector<T> partial(static_cast<std::size_t>((std::bit_width(sources.size()) + 1) * kBlock));
+  std::array<T, kPartialSums> partial;
+  const std::int64_t block =
+      std::min(kBlock, kPartialSums / static_cast<std::int64_t>(std::bit_width(sources.size()) + 1));
   std::array<const T*, kLevels> slots{};
-  for (std::int64_t begin = 0; begin < count; begin += kBlock) {
-    const std::int64_t size = std::min(kBlock, count - begin);
+  for (std::int64_t begin = 0; begin < count; begin += block) {
+    const std::int64_t size = std::min(block, count - begin);
     const auto merge = [&](int into, int from) {
-      T* sum = partial.data() + into * kBlock;
+      T* sum = partial.data() + into * block;
       Add(slots[static_cast<std::size_t>(into)], slots[static_cast<std::size_t>(from)], size, sum);
       slots[static_cast<std::size_t>(into)] = sum;
     };

@@ -35,6 +35,7 @@ struct DataDescription {
   std::vector<SparseFeature> features;
   bool has_labels = true;
   std::optional<std::int64_t> samples;  ///< an epoch's; none: endless (synthetic) or unknown
+  bool of_all_ranks = false;  ///< every rank's slices come of this one data set; else it is a rank's own
 };
 
 /// A stream of batches. Not thread-safe: one caller at a time.

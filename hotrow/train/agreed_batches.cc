@@ -8,22 +8,41 @@
 
 namespace hotrow {
 
+std::optional<std::int64_t> AgreedBatches::EpochSamples() const {
+  const DataDescription& data = source_.description();
+  if (data.of_all_ranks || comm_.size() == 1) return data.samples;
+  std::int64_t total = 0;
+  for (const std::int64_t of_rank : AllGather(comm_, data.samples.value_or(-1))) {
+    if (of_rank < 0) return std::nullopt;
+    total += of_rank;
+  }
+  return total;
+}
+
 void AgreedBatches::StartEpoch(std::int64_t epoch) {
   source_.StartEpoch(epoch);
   ended_ = false;
+  failed_ = false;
+  failure_ = nullptr;
 }
 
 bool AgreedBatches::Read(std::int64_t samples, Batch& batch) {
   try {
     return !ended_ && source_.Next(samples, batch);
+  } catch (const Aborted&) {
+    // Another rank's reader has failed, which says so in a moment; or its world has, which the next exchange
+    // tells.
+    failed_ = true;
+    return false;
   } catch (...) {
+    failed_ = true;
     failure_ = std::current_exception();
     return false;
   }
 }
 
 // An empty batch of the kind that the others hold.
-void AgreedBatches::MakeEmpty(Batch& batch) const {
+void AgreedBatches::MakeEmpty(Batch& batch, bool weighted) const {
   const DataDescription& data = source_.description();
   if (batch.sparse.num_features() == 0) {
     std::vector<std::string> keys;
@@ -37,7 +56,7 @@ void AgreedBatches::MakeEmpty(Batch& batch) const {
         fixed ? KeyedJaggedTensor(std::move(keys), std::move(sizes)) : KeyedJaggedTensor(std::move(keys));
   }
   if (batch.sparse.is_fixed()) {
-    batch.sparse.ResetFixed(0, batch.sparse.is_weighted());
+    batch.sparse.ResetFixed(0, weighted);
   } else {
     batch.sparse.ResetJagged(0, {}, {});
   }
@@ -49,30 +68,35 @@ void AgreedBatches::MakeEmpty(Batch& batch) const {
 bool AgreedBatches::Next(std::int64_t samples, Batch& batch) {
   struct Said {
     std::int64_t samples = 0;
+    bool weighted = false;
     bool ended = false;
     bool failed = false;
   };
   ended_ = !Read(samples, batch);
-  failed_ = failure_ != nullptr;
   if (comm_.size() == 1) {
     batch.rank_samples.assign(1, batch.size);
     return !ended_;
   }
-  if (ended_) MakeEmpty(batch);
-  const auto said = AllGather(comm_, Said{batch.size, ended_, failed_});
+  const bool weighted_here = !ended_ && batch.sparse.is_weighted();
+  const auto said = AllGather(comm_, Said{ended_ ? 0 : batch.size, weighted_here, ended_, failed_});
   batch.rank_samples.clear();
   bool all_ended = true;
+  bool weighted = false;
   for (const Said& rank : said) {
+    weighted = weighted || rank.weighted;
     batch.rank_samples.push_back(rank.samples);
     all_ended = all_ended && rank.ended;
     failed_ = failed_ || rank.failed;
   }
+  if (ended_) MakeEmpty(batch, weighted);
   return !all_ended && !failed_;
 }
 
 void AgreedBatches::Rethrow() {
   if (!failed_) return;
   if (failure_) std::rethrow_exception(std::exchange(failure_, nullptr));
+  // The rank that failed must get to say so: whoever left first would end the world for it too.
+  comm_.Barrier();
   throw Aborted();
 }
 

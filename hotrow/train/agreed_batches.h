@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <exception>
+#include <optional>
 
 #include "hotrow/comm/communicator.h"
 #include "hotrow/data/batch.h"
@@ -17,6 +18,9 @@ class AgreedBatches {
   /// `source`: a RankSource, or data of the rank's own. Both must outlive this.
   AgreedBatches(BatchSource& source, Communicator& comm) : source_(source), comm_(comm) {}
 
+  /// Collective: samples of an epoch over all ranks, the same on each; none where any rank's are not known.
+  std::optional<std::int64_t> EpochSamples() const;
+
   void StartEpoch(std::int64_t epoch);
   /// Collective: this rank's next batch, with its rank_samples. False when every rank's data has ended, and
   /// when reading has failed on any.
@@ -27,7 +31,7 @@ class AgreedBatches {
 
  private:
   bool Read(std::int64_t samples, Batch& batch);
-  void MakeEmpty(Batch& batch) const;
+  void MakeEmpty(Batch& batch, bool weighted) const;
 
   BatchSource& source_;
   Communicator& comm_;

@@ -11,7 +11,7 @@
 namespace hotrow {
 namespace {
 
-void Validate(const LoopConfig& config, const DataDescription& data, bool evaluates) {
+void Validate(const LoopConfig& config, bool evaluates) {
   if (config.epochs < 1) Fail("epochs: {} is not at least 1", config.epochs);
   if (config.batch_size < 1) Fail("batch size: {} is not at least 1", config.batch_size);
   if (!(config.eval_every >= 0) || std::isinf(config.eval_every))
@@ -21,11 +21,16 @@ void Validate(const LoopConfig& config, const DataDescription& data, bool evalua
   if (config.max_steps < 0) Fail("max steps: {} is less than 0", config.max_steps);
   if (config.auc_target > 0 && !evaluates)
     Fail("AUC target: {} needs data to evaluate on", config.auc_target);
+}
+
+// `samples`: of an epoch, all ranks' together, so that all ranks find the same.
+void ValidateData(const LoopConfig& config, const DataDescription& data,
+                  std::optional<std::int64_t> samples) {
   if (!data.has_labels) Fail("training: the data has no labels");
-  if (data.samples && config.batch_size > *data.samples) {
-    Fail("batch size: {} is more than the data's {} samples", config.batch_size, *data.samples);
+  if (samples && config.batch_size > *samples) {
+    Fail("batch size: {} is more than the data's {} samples", config.batch_size, *samples);
   }
-  if (!data.samples && config.eval_every > 0 && config.eval_every != std::floor(config.eval_every)) {
+  if (!samples && config.eval_every > 0 && config.eval_every != std::floor(config.eval_every)) {
     Fail("eval every: {} of an epoch needs data whose number of samples is known", config.eval_every);
   }
 }
@@ -119,9 +124,11 @@ class Loop {
         eval_source_(eval_source),
         config_(config),
         observer_(observer),
-        epoch_samples_(source.description().samples),
+        epoch_samples_(batches_.EpochSamples()),
         pipelined_(config.pipeline && trainer.comm().size() > 1),
-        monitor_(trainer, eval_source, config, observer, epoch_samples_) {}
+        monitor_(trainer, eval_source, config, observer, epoch_samples_) {
+    ValidateData(config, source.description(), epoch_samples_);
+  }
 
   LoopResult Run() {
     for (std::int64_t epoch = 0; epoch < config_.epochs && !stop_; ++epoch) RunEpoch(epoch);
@@ -211,7 +218,7 @@ class Loop {
 
 LoopResult TrainLoop(Trainer& trainer, BatchSource& source, BatchSource* eval_source,
                      const LoopConfig& config, const LoopObserver& observer) {
-  Validate(config, source.description(), eval_source != nullptr);
+  Validate(config, eval_source != nullptr);
   return Loop(trainer, source, eval_source, config, observer).Run();
 }
 

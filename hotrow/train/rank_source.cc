@@ -33,7 +33,8 @@ void CopySlice(const Batch& batch, Slice samples, Batch& slice) {
 }  // namespace
 
 RankSource::RankSource(BatchSource& source, std::int64_t reduction_units, Communicator& comm)
-    : source_(source), units_(reduction_units), comm_(comm) {
+    : description_(source.description()), units_(reduction_units), comm_(comm) {
+  description_.of_all_ranks = true;
   ValidateReductionUnits(reduction_units, comm.size());
   if (comm.rank() == 0 || !comm.shares_memory()) reader_.emplace(source);
 }

@@ -24,7 +24,7 @@ class RankSource final : public BatchSource {
   /// one: only rank 0 reads it. `reduction_units`: the trainer's.
   RankSource(BatchSource& source, std::int64_t reduction_units, Communicator& comm);
 
-  const DataDescription& description() const override { return source_.description(); }
+  const DataDescription& description() const override { return description_; }
   void StartEpoch(std::int64_t epoch) override;
   bool Next(std::int64_t global_samples, Batch& batch) override;
 
@@ -32,7 +32,7 @@ class RankSource final : public BatchSource {
   bool NextShared(std::int64_t global_samples, Batch& batch);
   void CopyOwn(const Batch& global, Batch& batch) const;
 
-  BatchSource& source_;
+  DataDescription description_;
   std::int64_t units_;
   Communicator& comm_;
   std::optional<PrefetchingSource> reader_;  // of those that read
