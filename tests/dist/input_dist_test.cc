@@ -188,6 +188,66 @@ TEST(InputDist, BringsEveryBagWhereThePlanSays) {
   }
 }
 
+// FBGEMM's permute_2D_sparse_data: what rank 0 receives, of tables that are all its own, in the order
+// [feature][source][sample].
+TEST(InputDist, AgreesWithTheGoldenPermutes) {
+  SafetensorsReader file(std::string(HOTROW_TEST_SOURCE_DIR) + "/golden/data/input_dist.safetensors");
+  for (const std::string name : {"permute0.", "permute1.", "permute2."}) {
+    const std::vector<std::int32_t> recat_rows = file.ReadI32(name + "recat");
+    const std::vector<std::int32_t> lengths = file.ReadI32(name + "lengths");
+    const std::vector<std::int64_t> values = file.ReadI64(name + "values");
+    const std::vector<std::int32_t> out_lengths = file.ReadI32(name + "out_lengths");
+    const std::vector<std::int64_t> out_values = file.ReadI64(name + "out_values");
+    const std::int64_t samples = file.Info(name + "lengths").shape[1];
+    const std::int64_t features = recat_rows[1] - recat_rows[0];
+    const std::int64_t world = std::ssize(recat_rows) / features;
+
+    std::vector<std::string> keys;
+    std::vector<TableShape> model;
+    ShardingPlan plan{world, {}};
+    const std::int64_t rows = 1 + *std::max_element(values.begin(), values.end());
+    for (std::int64_t f = 0; f < features; ++f) {
+      keys.push_back("f" + std::to_string(f));
+      model.push_back(testing::Table("t" + std::to_string(f), rows, 4, 1, f));
+      plan.tables.push_back({model.back().name, rows, 4, ShardingType::kTableWise, 0, {{0, 0, rows, 0, 4}}});
+    }
+    for (const RecatMode recat : {RecatMode::kNone, RecatMode::kCpu, RecatMode::kSc, RecatMode::kTc}) {
+      SCOPED_TRACE(name + ToString(recat));
+      RunThreadRanks(static_cast<int>(world), [&](Communicator& comm) {
+        ThreadPool pool(1);
+        InputDist dist(plan, model, features, {.recat = recat}, comm, pool);
+        const auto block = [&](std::int64_t source) {
+          return std::span(lengths).subspan(static_cast<std::size_t>(source * features * samples),
+                                            static_cast<std::size_t>(features * samples));
+        };
+        const auto ids = [&](std::int64_t source) {
+          return std::accumulate(block(source).begin(), block(source).end(), std::size_t{0});
+        };
+        std::size_t first = 0;
+        for (int source = 0; source < comm.rank(); ++source) first += ids(source);
+        KeyedJaggedTensor batch(keys);
+        batch.ResetJagged(samples, block(comm.rank()), std::span(values).subspan(first, ids(comm.rank())));
+        dist.Start(batch, 0, {});
+        dist.Finish(0);
+        dist.Recat(0);
+        if (comm.rank() != 0) return;
+        std::vector<std::int32_t> got_lengths;
+        std::vector<std::int64_t> got_values;
+        for (std::int64_t f = 0; f < features; ++f) {
+          for (int source = 0; source < world; ++source) {
+            for (const Bag& bag : ReadBags(dist.bags(0, f, source))) {
+              got_lengths.push_back(static_cast<std::int32_t>(bag.ids.size()));
+              got_values.insert(got_values.end(), bag.ids.begin(), bag.ids.end());
+            }
+          }
+        }
+        EXPECT_EQ(got_lengths, out_lengths);
+        EXPECT_EQ(got_values, out_values);
+      });
+    }
+  }
+}
+
 // FBGEMM's block_bucketize_sparse_features, out in the order [bucket][feature][sample].
 TEST(InputDist, AgreesWithTheGoldenBucketize) {
   SafetensorsReader file(std::string(HOTROW_TEST_SOURCE_DIR) + "/golden/data/input_dist.safetensors");

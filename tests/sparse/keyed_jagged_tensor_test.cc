@@ -112,6 +112,65 @@ TEST(KeyedJaggedTensor, RandomBagsRoundTrip) {
   }
 }
 
+// Jagged or fixed, with weights or without: a slice's bags are the whole's.
+TEST(KeyedJaggedTensor, ASliceHasTheBagsOfTheWhole) {
+  RandomSequence random(8, RandomStream::kShuffle);
+  KeyedJaggedTensor slice;
+  for (int round = 0; round < 200; ++round) {
+    const std::int64_t batch = random.NextBelow(9);
+    const bool weighted = round % 3 == 0;
+    const bool is_fixed = round % 2 == 0;
+    const std::vector<std::int32_t> sizes = {2, 0, 3};
+    std::vector<std::int32_t> lengths;
+    std::vector<std::int64_t> values;
+    std::vector<float> weights;
+    for (std::int64_t bag = 0; bag < 3 * batch; ++bag) {
+      lengths.push_back(is_fixed ? sizes[static_cast<std::size_t>(bag / batch)]
+                                 : static_cast<std::int32_t>(random.NextBelow(4)));
+      for (int k = 0; k < lengths.back(); ++k) {
+        values.push_back(random.NextBelow(1000));
+        if (weighted) weights.push_back(static_cast<float>(values.back()) + 0.5F);
+      }
+    }
+    KeyedJaggedTensor whole =
+        is_fixed ? KeyedJaggedTensor({"a", "b", "c"}, sizes) : KeyedJaggedTensor({"a", "b", "c"});
+    if (is_fixed) {
+      whole.ResetFixed(batch, weighted);
+      std::ranges::copy(values, whole.mutable_values().begin());
+      std::ranges::copy(weights, whole.mutable_weights().begin());
+    } else {
+      whole.ResetJagged(batch, lengths, values, weights);
+    }
+    const std::int64_t begin = random.NextBelow(batch + 1);
+    const Slice samples{begin, begin + random.NextBelow(batch - begin + 1)};
+    slice.AssignSlice(whole, samples);
+    EXPECT_EQ(slice.keys(), whole.keys());
+    EXPECT_EQ(slice.batch_size(), samples.size());
+    EXPECT_EQ(slice.is_fixed(), is_fixed);
+    EXPECT_EQ(slice.is_weighted(), whole.is_weighted());
+    for (std::int64_t f = 0; f < 3; ++f) {
+      const FeatureBags of = whole.feature(f);
+      const FeatureBags bags = slice.feature(f);
+      EXPECT_EQ(bags.num_ids(), of.begin(samples.end) - of.begin(samples.begin));
+      for (std::int64_t s = 0; s < samples.size(); ++s) {
+        ASSERT_EQ(bags.end(s) - bags.begin(s), of.end(samples.begin + s) - of.begin(samples.begin + s));
+        if (!is_fixed) {
+          EXPECT_EQ(slice.lengths()[static_cast<std::size_t>(f * samples.size() + s)],
+                    bags.end(s) - bags.begin(s));
+        }
+        for (std::int64_t i = bags.begin(s); i < bags.end(s); ++i) {
+          const auto at = static_cast<std::size_t>(i);
+          const auto from = static_cast<std::size_t>(i - bags.begin(s) + of.begin(samples.begin + s));
+          EXPECT_EQ(bags.ids[at], of.ids[from]);
+          if (whole.is_weighted()) {
+            EXPECT_EQ(bags.weights[at], of.weights[from]);
+          }
+        }
+      }
+    }
+  }
+}
+
 TEST(KeyedJaggedTensor, AnErrorLeavesTheTensorAsItWas) {
   KeyedJaggedTensor jagged({"a", "b"});
   jagged.ResetJagged(2, std::vector<std::int32_t>{1, 0, 2, 1}, std::vector<std::int64_t>{5, 6, 7, 8});

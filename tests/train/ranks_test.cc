@@ -194,7 +194,12 @@ TEST_F(RanksTest, ADroppedBatchsBadIdIsForgotten) {
     if (comm.rank() == 1) bad.sparse.mutable_values()[0] = -9;
     trainer.Step(batch, &bad);
     trainer.DropNext();
-    EXPECT_TRUE(std::isfinite(trainer.Step(batch)));
+    Batch other = OwnBatch(source_, 2, kSamples, 8, comm);
+    for (int i = 0; i < 2; ++i) {
+      EXPECT_TRUE(std::isfinite(trainer.Step(batch, &other)));
+      EXPECT_TRUE(std::isfinite(trainer.Step(other, &batch)));
+    }
+    trainer.DropNext();
   });
 }
 

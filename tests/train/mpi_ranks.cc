@@ -1,0 +1,99 @@
+// What mpi_test.cc runs under mpirun, a process a rank: what differs from thread ranks, each of which has a
+// copy of the dense weights and reads the data itself.
+
+#include <fmt/core.h>
+
+#include <stdexcept>
+#include <string>
+
+#include "hotrow/base/error.h"
+#include "hotrow/comm/mpi_session.h"
+#include "hotrow/comm/thread_ranks.h"
+#include "hotrow/train/loop.h"
+#include "hotrow/train/rank_source.h"
+#include "tests/train/small_model.h"
+
+namespace hotrow {
+namespace {
+
+void Require(bool condition, const char* what) {
+  if (!condition) throw std::runtime_error(what);
+}
+
+struct Left {
+  LoopResult result;
+  std::uint64_t weights = 0;
+  std::uint64_t state = 0;
+};
+
+// 101 samples: the last batch of an epoch is empty on most ranks.
+Left TrainEpochs(Communicator& comm) {
+  SyntheticSource data(SmallData(101));
+  SyntheticSource eval_data(SmallData(41, 8));
+  RankSource source(data, 8, comm);
+  RankSource eval(eval_data, 8, comm);
+  ThreadPool pool(1);
+  Trainer trainer(SmallTrainer(data.description()), comm, pool);
+  Left left;
+  left.result = TrainLoop(trainer, source, &eval, {.epochs = 2, .batch_size = 20, .eval_every = 0.5}, {});
+  left.weights = trainer.WeightsHash();
+  left.state = trainer.StateHash();
+  return left;
+}
+
+void CheckEpochs(Communicator& comm) {
+  const Left want = TrainEpochs(*MakeSoleRank());
+  const Left got = TrainEpochs(comm);
+  Require(got.result.losses == want.result.losses, "other losses than one rank's");
+  Require(got.weights == want.weights, "another weights_hash than one rank's");
+  Require(got.state == want.state, "another state_hash than one rank's");
+  Require(got.result.evaluations.size() == want.result.evaluations.size(),
+          "other evaluations than one rank's");
+  for (std::size_t i = 0; i < got.result.evaluations.size(); ++i)
+    Require(got.result.evaluations[i].result.auc == want.result.evaluations[i].result.auc,
+            "another AUC than one rank's");
+}
+
+// The last rank's copy of one dense weight is changed.
+void CheckVerify(Communicator& comm) {
+  SyntheticSource data(SmallData(101));
+  ThreadPool pool(1);
+  Trainer trainer(SmallTrainer(data.description()), comm, pool);
+  const int odd = comm.size() - 1;
+  if (comm.rank() == odd) *trainer.tower().parameters().weights(0) += 1.0F;
+  try {
+    trainer.Verify();
+  } catch (const Error& error) {
+    const bool named =
+        std::string(error.what()).ends_with(fmt::format(": {}; all ranks must have the same", odd));
+    Require(comm.size() == 2 || named, error.what());
+    return;
+  }
+  throw std::runtime_error("Verify did not find the changed weight");
+}
+
+int RunAll(Communicator& comm) {
+  CheckEpochs(comm);
+  CheckVerify(comm);
+  if (comm.rank() == 0) fmt::print("trained on {} ranks\n", comm.size());
+  return 0;
+}
+
+int Report(std::exception_ptr failure) {
+  try {
+    std::rethrow_exception(failure);
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "failed: {}\n", error.what());
+  }
+  return 1;
+}
+
+}  // namespace
+}  // namespace hotrow
+
+int main() {
+  hotrow::MpiSession session;
+  int (*body)(hotrow::Communicator&) = hotrow::RunAll;
+  int (*report)(std::exception_ptr) = hotrow::Report;
+  return session.Run(body, report);
+}
