@@ -22,10 +22,12 @@ inline void ExpectMpiSucceeds(int ranks, const std::string& program, const std::
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
   GTEST_SKIP() << "MPI itself is not built for sanitizers";
 #endif
-  // As root and with more ranks than cores, which mpirun refuses unless told otherwise.
+  // As root and with more ranks than cores, which mpirun refuses unless told otherwise. Ranks that wait give
+  // their core up, whose threads are tied to none: the machine may be busy.
   const std::string command =
       "OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 timeout 3000 mpirun -n " +
-      std::to_string(ranks) + " --oversubscribe " + program + " 2>&1";
+      std::to_string(ranks) + " --oversubscribe --bind-to none --mca mpi_yield_when_idle 1 " + program +
+      " 2>&1";
   std::string output;
   std::FILE* pipe = popen(command.c_str(), "r");
   ASSERT_NE(pipe, nullptr);
