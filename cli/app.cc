@@ -10,6 +10,7 @@
 #include <stdexcept>
 #include <string>
 
+#include "cli/cli11.h"
 #include "cli/targets.h"
 #include "hotrow/base/error.h"
 #include "hotrow/base/interrupted.h"

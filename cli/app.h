@@ -1,15 +1,16 @@
 #pragma once
 // What the commands of the program share: common flags, and how a command is registered and run.
 
-#include <CLI/App.hpp>
-#include <CLI/Config.hpp>
-#include <CLI/Formatter.hpp>
 #include <atomic>
 #include <cstdint>
 #include <exception>
 #include <functional>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
+
+namespace CLI {
+class App;
+}
 
 namespace hotrow::cli {
 

@@ -1,11 +1,11 @@
 // hotrow bench: which part is measured.
 
-#include <CLI/App.hpp>
 #include <memory>
 
 #include "cli/app.h"
 #include "cli/bench_flags.h"
 #include "cli/bench_parts.h"
+#include "cli/cli11.h"
 #include "cli/config_file.h"
 #include "cli/run_ranks.h"
 #include "hotrow/base/error.h"

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "cli/cli11.h"
 #include "hotrow/base/error.h"
 #include "hotrow/base/size.h"
 #include "hotrow/data/presets.h"

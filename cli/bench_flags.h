@@ -1,7 +1,6 @@
 #pragma once
 // The flags of `hotrow bench`, and the generated data that they describe.
 
-#include <CLI/App.hpp>
 #include <cstdint>
 #include <string>
 
@@ -9,6 +8,10 @@
 #include "cli/model_flags.h"
 #include "cli/rank_flags.h"
 #include "hotrow/data/synthetic.h"
+
+namespace CLI {
+class App;
+}
 
 namespace hotrow::cli {
 

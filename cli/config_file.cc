@@ -2,13 +2,11 @@
 
 #include <fmt/core.h>
 
-#include <CLI/App.hpp>
-#include <CLI/Config.hpp>
-#include <CLI/Formatter.hpp>
 #include <algorithm>
 #include <map>
 #include <vector>
 
+#include "cli/cli11.h"
 #include "cli/numbers.h"
 #include "cli/toml_file.h"
 #include "hotrow/base/error.h"

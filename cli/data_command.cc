@@ -2,13 +2,13 @@
 
 #include <fmt/core.h>
 
-#include <CLI/App.hpp>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
 #include "cli/app.h"
+#include "cli/cli11.h"
 #include "cli/config_file.h"
 #include "cli/data_flags.h"
 #include "cli/targets.h"

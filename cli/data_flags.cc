@@ -1,7 +1,6 @@
 #include "cli/data_flags.h"
 
-#include <CLI/Option.hpp>
-
+#include "cli/cli11.h"
 #include "cli/config_file.h"
 #include "hotrow/base/error.h"
 #include "hotrow/data/presets.h"

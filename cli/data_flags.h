@@ -1,7 +1,6 @@
 #pragma once
 // Flags that say which data a command reads.
 
-#include <CLI/App.hpp>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -9,6 +8,10 @@
 
 #include "cli/app.h"
 #include "hotrow/data/open_source.h"
+
+namespace CLI {
+class App;
+}
 
 namespace hotrow::cli {
 

@@ -2,7 +2,6 @@
 
 #include <fmt/core.h>
 
-#include <CLI/App.hpp>
 #include <filesystem>
 #include <fstream>
 #include <memory>
@@ -11,6 +10,7 @@
 #include <vector>
 
 #include "cli/app.h"
+#include "cli/cli11.h"
 #include "cli/config_file.h"
 #include "hotrow/base/system.h"
 #include "hotrow/comm/mpi_session.h"

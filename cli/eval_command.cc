@@ -1,10 +1,10 @@
 // hotrow eval: how good a saved model is on a data set.
 
-#include <CLI/App.hpp>
 #include <memory>
 #include <nlohmann/json.hpp>
 
 #include "cli/app.h"
+#include "cli/cli11.h"
 #include "cli/config_file.h"
 #include "cli/evaluation_report.h"
 #include "cli/saved_model.h"

@@ -2,13 +2,13 @@
 
 #include <fmt/core.h>
 
-#include <CLI/App.hpp>
 #include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
 
 #include "cli/app.h"
+#include "cli/cli11.h"
 #include "cli/experiment_file.h"
 #include "cli/experiment_log.h"
 #include "cli/experiment_report.h"

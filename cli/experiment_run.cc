@@ -3,7 +3,6 @@
 #include <fmt/core.h>
 #include <unistd.h>
 
-#include <CLI/App.hpp>
 #include <algorithm>
 #include <csignal>
 #include <cstdlib>
@@ -15,6 +14,7 @@
 #include "cli/app.h"
 #include "cli/bench_flags.h"
 #include "cli/child_process.h"
+#include "cli/cli11.h"
 #include "cli/numbers.h"
 #include "cli/source_commit.h"
 #include "hotrow/base/error.h"

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "cli/app.h"
+#include "cli/cli11.h"
 #include "cli/numbers.h"
 
 namespace {

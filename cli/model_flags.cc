@@ -1,8 +1,8 @@
 #include "cli/model_flags.h"
 
-#include <CLI/Option.hpp>
 #include <utility>
 
+#include "cli/cli11.h"
 #include "hotrow/base/error.h"
 #include "hotrow/base/tree_sum.h"
 

@@ -1,7 +1,6 @@
 #pragma once
 // Flags that say what is trained and how, the same for `train` and `bench`.
 
-#include <CLI/App.hpp>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -9,6 +8,10 @@
 #include "hotrow/data/batch.h"
 #include "hotrow/model/config.h"
 #include "hotrow/train/trainer.h"
+
+namespace CLI {
+class App;
+}
 
 namespace hotrow::cli {
 

@@ -2,15 +2,13 @@
 
 #include <fmt/core.h>
 
-#include <CLI/App.hpp>
-#include <CLI/Config.hpp>
-#include <CLI/Formatter.hpp>
 #include <charconv>
 #include <cmath>
 #include <cstdint>
 #include <limits>
 #include <optional>
 
+#include "cli/cli11.h"
 #include "hotrow/base/printable.h"
 #include "hotrow/data/parse.h"
 

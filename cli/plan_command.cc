@@ -2,7 +2,6 @@
 
 #include <fmt/core.h>
 
-#include <CLI/App.hpp>
 #include <algorithm>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -11,6 +10,7 @@
 #include <vector>
 
 #include "cli/app.h"
+#include "cli/cli11.h"
 #include "cli/config_file.h"
 #include "cli/targets.h"
 #include "hotrow/base/error.h"

@@ -2,7 +2,6 @@
 
 #include <fmt/core.h>
 
-#include <CLI/App.hpp>
 #include <cmath>
 #include <cstdio>
 #include <memory>
@@ -12,6 +11,7 @@
 #include <vector>
 
 #include "cli/app.h"
+#include "cli/cli11.h"
 #include "cli/config_file.h"
 #include "cli/saved_model.h"
 #include "cli/targets.h"

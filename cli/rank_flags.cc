@@ -1,11 +1,11 @@
 #include "cli/rank_flags.h"
 
-#include <CLI/Option.hpp>
 #include <algorithm>
 #include <filesystem>
 #include <utility>
 #include <vector>
 
+#include "cli/cli11.h"
 #include "hotrow/base/error.h"
 #include "hotrow/base/size.h"
 #include "hotrow/base/tree_sum.h"

@@ -2,7 +2,6 @@
 // Flags that say over which ranks a model is trained and how data moves between them, the same for `train`
 // and `bench`.
 
-#include <CLI/App.hpp>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -13,6 +12,10 @@
 #include "hotrow/comm/communicator.h"
 #include "hotrow/data/batch.h"
 #include "hotrow/train/trainer.h"
+
+namespace CLI {
+class App;
+}
 
 namespace hotrow::cli {
 

@@ -1,8 +1,8 @@
 #include "cli/saved_model.h"
 
-#include <CLI/Option.hpp>
 #include <algorithm>
 
+#include "cli/cli11.h"
 #include "cli/config_file.h"
 #include "hotrow/base/error.h"
 #include "hotrow/train/model_file.h"

@@ -1,7 +1,6 @@
 #pragma once
 // A saved model brought back for evaluation or prediction, with the data it is to see.
 
-#include <CLI/App.hpp>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -10,6 +9,10 @@
 #include "cli/app.h"
 #include "cli/data_flags.h"
 #include "hotrow/train/trainer.h"
+
+namespace CLI {
+class App;
+}
 
 namespace hotrow::cli {
 

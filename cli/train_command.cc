@@ -1,7 +1,6 @@
 // hotrow train: trains on real or generated data, evaluates, saves.
 
 #include <fmt/core.h>
-#include <CLI/App.hpp>
 #include <cmath>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -11,6 +10,7 @@
 #include <vector>
 
 #include "cli/app.h"
+#include "cli/cli11.h"
 #include "cli/config_file.h"
 #include "cli/data_flags.h"
 #include "cli/evaluation_report.h"
