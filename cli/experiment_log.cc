@@ -3,7 +3,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
-#include <regex>
+#include <string_view>
 
 #include "hotrow/base/error.h"
 #include "hotrow/base/text_writer.h"
@@ -19,15 +19,35 @@ std::string ReadLog(const std::string& path) {
   return text;
 }
 
+// Whether a heading "## YYYY-MM-DD" begins here.
+bool IsDatedHeading(std::string_view text) {
+  constexpr std::string_view kForm = "## dddd-dd-dd";
+  if (text.size() < kForm.size()) return false;
+  for (std::size_t i = 0; i < kForm.size(); ++i) {
+    const bool fits = kForm[i] == 'd' ? text[i] >= '0' && text[i] <= '9' : text[i] == kForm[i];
+    if (!fits) return false;
+  }
+  return true;
+}
+
+// Where the newest section begins; npos: there is none.
+std::size_t FindNewest(std::string_view text) {
+  for (std::size_t line = 0; line < text.size();) {
+    if (IsDatedHeading(text.substr(line))) return line;
+    const std::size_t end = text.find('\n', line);
+    if (end == std::string_view::npos) break;
+    line = end + 1;
+  }
+  return std::string_view::npos;
+}
+
 }  // namespace
 
 void AddToLog(const std::string& path, const std::string& section) {
   std::string text = ReadLog(path);
-  static const std::regex kDated("(^|\n)## [0-9]{4}-[0-9]{2}-[0-9]{2}");
-  std::smatch newest;
-  if (std::regex_search(text, newest, kDated)) {
-    const auto heading = static_cast<std::size_t>(newest.position(0) + newest.length(1));
-    text.insert(heading, section + "\n");
+  const std::size_t newest = FindNewest(text);
+  if (newest != std::string_view::npos) {
+    text.insert(newest, section + "\n");
   } else {
     while (!text.empty() && text.back() == '\n') text.pop_back();
     text += "\n\n" + section;
