@@ -173,7 +173,7 @@ std::uint64_t DataParallelTower::StateHash() {
           .Wait();
     }
   }
-  return shared_->optimizer.StateHash(tower().parameters());
+  return comm_.rank() == 0 ? shared_->optimizer.StateHash(tower().parameters()) : 0;
 }
 
 std::int64_t DataParallelTower::Bytes() const {

@@ -32,8 +32,8 @@ class DataParallelTower {
   DataParallelTower(const ModelConfig& model, const OptimizerConfig& optimizer, std::int64_t units,
                     std::uint64_t seed, Communicator& comm, ThreadPool& pool);
 
-  /// Thread ranks: one object for all. Whoever changes weights does so on the ranks where owns_weights(), and
-  /// all call Repack.
+  /// Thread ranks: one object for all. Whoever changes weights does so on the ranks where owns_weights(), when
+  /// no rank reads them any more, and all call Repack.
   Tower& tower() { return shared_->tower(); }
   const Tower& tower() const { return shared_->tower(); }
   DenseOptimizer& optimizer() { return shared_->optimizer; }
@@ -58,7 +58,7 @@ class DataParallelTower {
 
   /// Of all dense parameters. Not collective: equal on every rank, and Verify is what checks that.
   std::uint64_t WeightsHash() const;
-  /// Collective: of the optimizer's state.
+  /// Collective: of the optimizer's state, on rank 0; 0 elsewhere.
   std::uint64_t StateHash();
   /// Bytes of weights and optimizer state, of one copy.
   std::int64_t Bytes() const;

@@ -172,6 +172,7 @@ void LoadModel(Trainer& trainer, const std::string& path) {
       embeddings.WriteRows(t, first, count, block.data());
     }
   }
+  trainer.comm().Barrier();  // thread ranks share the weights, and one may still predict with them
   for (std::size_t i = 0; i < parameters.list().size(); ++i) {
     const Parameter& p = parameters.list()[i];
     block = file.ReadF32(p.name);

@@ -266,11 +266,12 @@ void Trainer::Verify() {
 }
 
 std::uint64_t Trainer::WeightsHash() {
-  return AllReduceSum(comm_, embeddings_.WeightsHash()) + dense_.WeightsHash();
+  // Rank 0 alone reads the dense weights, which may be changed by it as soon as this returns.
+  return AllReduceSum(comm_, embeddings_.WeightsHash() + (comm_.rank() == 0 ? dense_.WeightsHash() : 0));
 }
 
 std::uint64_t Trainer::StateHash() {
-  return AllReduceSum(comm_, embeddings_.StateHash()) + dense_.StateHash();
+  return AllReduceSum(comm_, embeddings_.StateHash() + dense_.StateHash());
 }
 
 PhaseTimes Trainer::phases() const {

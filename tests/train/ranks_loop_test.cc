@@ -163,7 +163,6 @@ TEST_F(RanksLoopTest, ThreeRanksEndAndAgree) {
     SyntheticSource data(SmallData(50));
     RankSource source(data, 12, comm);
     ThreadPool pool(1);
-    config_.reduction_units = 8;
     TrainerConfig config = config_;
     config.reduction_units = 12;
     Trainer trainer(config, comm, pool);
