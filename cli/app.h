@@ -12,6 +12,10 @@ namespace CLI {
 class App;
 }
 
+namespace hotrow {
+class MpiSession;
+}
+
 namespace hotrow::cli {
 
 enum ExitCode { kDone = 0, kFailed = 1, kUsersMistake = 2, kInterrupted = 130 };
@@ -27,10 +31,13 @@ struct CommonFlags {
   int ThreadCount() const;
 };
 
-/// A command's App and what runs it. `run` returns an ExitCode; it throws hotrow::Error for a user's mistake.
+/// A command's App and what runs it: one of the two functions. Both return an ExitCode and throw
+/// hotrow::Error for a user's mistake.
 struct Command {
   CLI::App* app = nullptr;
-  std::function<int()> run;
+  std::function<int()> run = nullptr;  ///< in one process
+  /// Over the processes that an MPI launcher started, each of which calls it, or in one: null.
+  std::function<int(MpiSession*)> run_on_ranks = nullptr;
 };
 
 /// Adds --threads, --seed, --json, --quiet and --config to a command.

@@ -112,11 +112,11 @@ void Report(const BenchFlags& flags, const SyntheticConfig& data, const AllToAll
 
 }  // namespace
 
-int BenchAllToAll(const BenchFlags& flags) {
+int BenchAllToAll(const BenchFlags& flags, MpiSession* processes) {
   const SyntheticConfig data = MakeBenchData(flags);
   if (flags.model.embedding_dim < 1) Fail("--embedding-dim {}: valid: 1 or more", flags.model.embedding_dim);
   const AllToAllBenchmarkConfig config = MakeConfig(flags, data);
-  return RunRanks(flags.over.ranks, [&](Communicator& world, const RanksOfHost& host) {
+  return RunRanks(processes, flags.over.ranks, [&](Communicator& world, const RanksOfHost& host) {
     CheckFits(config, world.size(), host.count);
     const AllToAllBenchmarkResult result = RunAllToAll(config, world);
     if (world.rank() == 0) {

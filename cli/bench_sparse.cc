@@ -88,8 +88,8 @@ int Run(BenchFlags flags, Communicator& comm, const RanksOfHost& host) {
 
 }  // namespace
 
-int BenchSparse(const BenchFlags& flags) {
-  return RunRanks(flags.over.ranks,
+int BenchSparse(const BenchFlags& flags, MpiSession* processes) {
+  return RunRanks(processes, flags.over.ranks,
                   [&](Communicator& comm, const RanksOfHost& host) { return Run(flags, comm, host); });
 }
 

@@ -119,8 +119,8 @@ class StepRun {
 
 }  // namespace
 
-int BenchStep(const BenchFlags& flags) {
-  return RunRanks(flags.over.ranks, [&](Communicator& comm, const RanksOfHost& host) {
+int BenchStep(const BenchFlags& flags, MpiSession* processes) {
+  return RunRanks(processes, flags.over.ranks, [&](Communicator& comm, const RanksOfHost& host) {
     return StepRun(flags, comm, host).Run();
   });
 }

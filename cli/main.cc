@@ -6,21 +6,27 @@
 #include "cli/app.h"
 #include "cli/cli11.h"
 #include "cli/numbers.h"
+#include "cli/run_ranks.h"
+#include "hotrow/base/error.h"
 
 namespace {
 
+using hotrow::MpiSession;
 using hotrow::cli::Command;
 
-int RunChosen(const CLI::App& root, const std::vector<Command>& commands) {
+int RunChosen(const CLI::App& root, const std::vector<Command>& commands, MpiSession* processes) {
   for (const Command& command : commands) {
-    if (root.got_subcommand(command.app)) return command.run();
+    if (!root.got_subcommand(command.app)) continue;
+    if (command.run_on_ranks) return command.run_on_ranks(processes);
+    if (processes == nullptr) return command.run();
+    hotrow::Fail("{}: runs in one process, the launcher started {}; valid over them: train, bench",
+                 command.app->get_name(), processes->world().size());
   }
   return hotrow::cli::kUsersMistake;  // unreachable: a subcommand is required
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
+// `processes`: those of an MPI launcher, this one among them, or null.
+int Main(int argc, char** argv, MpiSession* processes) {
   CLI::App root("Hotrow trains DLRM-class recommendation models and touches only the rows a batch touches.",
                 "hotrow");
   root.set_version_flag("--version", HOTROW_VERSION);
@@ -33,9 +39,22 @@ int main(int argc, char** argv) {
   hotrow::cli::MakeNumbersStrict(root);
   try {
     root.parse(argc, argv);
-    return RunChosen(root, commands);
-  } catch (const CLI::Success& e) {
-    return root.exit(e);  // --help, --version
+  } catch (const CLI::Success& e) {  // --help, --version
+    return processes == nullptr || processes->world().rank() == 0 ? root.exit(e) : hotrow::cli::kDone;
+  }
+  return RunChosen(root, commands, processes);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  // Ranks are joined before anything can fail, so that what does is said once, whichever rank it happens on.
+  if (const auto launch = hotrow::cli::LaunchOfThisProcess()) {
+    return hotrow::cli::RunProcesses(*launch,
+                                     [&](MpiSession& processes) { return Main(argc, argv, &processes); });
+  }
+  try {
+    return Main(argc, argv, nullptr);
   } catch (...) {
     return hotrow::cli::ReportFailure(std::current_exception());
   }

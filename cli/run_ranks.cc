@@ -1,7 +1,11 @@
 #include "cli/run_ranks.h"
 
+#include <chrono>
 #include <cstdlib>
 #include <exception>
+#include <optional>
+#include <thread>
+#include <utility>
 
 #include "cli/app.h"
 #include "hotrow/base/error.h"
@@ -12,28 +16,44 @@
 namespace hotrow::cli {
 namespace {
 
-int RunMpiRanks(const Launch& launch, std::int64_t ranks,
-                FunctionRef<int(Communicator&, const RanksOfHost&)> body) {
-  MpiSession session;
-  const RanksOfHost host{session.local_size(), "mpi"};
-  const auto run = [&](Communicator& world) {
-    if (ranks != 1 && ranks != world.size()) {
-      Fail("--ranks {}: {} started {} processes, each of them a rank; leave the flag out", ranks,
-           launch.launcher, world.size());
-    }
-    return body(world, host);
-  };
-  return session.Run(run, [](std::exception_ptr failure) { return ReportFailure(failure); });
-}
+// How long a process that has nothing to say waits for the first to say it: a launcher ends the others when
+// one has ended with a failure.
+constexpr auto kWordOfTheFirst = std::chrono::seconds(5);
 
 }  // namespace
 
 std::optional<Launch> LaunchOfThisProcess() {
-  return DetectLaunch([](const char* name) -> const char* { return std::getenv(name); });
+  const auto launch = DetectLaunch([](const char* name) -> const char* { return std::getenv(name); });
+  return launch && launch->size > 1 ? launch : std::nullopt;
 }
 
-int RunRanks(std::int64_t ranks, FunctionRef<int(Communicator&, const RanksOfHost&)> body) {
-  if (const auto launch = LaunchOfThisProcess()) return RunMpiRanks(*launch, ranks, body);
+int RunProcesses(const Launch& launch, FunctionRef<int(MpiSession&)> body) {
+  try {
+    std::optional<MpiSession> session(std::in_place);
+    if (const int joined = session->world().size(); joined != launch.size) {
+      session.reset();  // this world is whole, and ends as it should
+      Fail("{} started {} processes and MPI joined {}; under Slurm: srun --mpi=pmix, or mpirun",
+           launch.launcher, launch.size, joined);
+    }
+    return session->Run([&](Communicator&) { return body(*session); },
+                        [](std::exception_ptr failure) { return ReportFailure(failure); });
+  } catch (...) {
+    if (launch.rank == 0) return ReportFailure(std::current_exception());
+    std::this_thread::sleep_for(kWordOfTheFirst);
+    return kUsersMistake;
+  }
+}
+
+int RunRanks(MpiSession* processes, std::int64_t ranks,
+             FunctionRef<int(Communicator&, const RanksOfHost&)> body) {
+  if (processes != nullptr) {
+    Communicator& world = processes->world();
+    if (ranks != 1 && ranks != world.size()) {
+      Fail("--ranks {}: the launcher started {} processes, each of them a rank; leave the flag out", ranks,
+           world.size());
+    }
+    return body(world, {processes->local_size(), "mpi"});
+  }
   const RanksOfHost host{static_cast<int>(ranks), "threads"};
   int code = kDone;
   RunThreadRanks(static_cast<int>(ranks), [&](Communicator& world) {

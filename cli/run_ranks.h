@@ -11,19 +11,25 @@
 
 namespace hotrow::cli {
 
-/// What an MPI launcher has said about this process, if one has started it.
+/// What an MPI launcher has said about this process, if it has started more than this one: a world of one is
+/// an ordinary process.
 std::optional<Launch> LaunchOfThisProcess();
+
+/// Joins the processes of a launcher, calls body in each and returns rank 0's exit code. From here on
+/// whatever a process throws is reported once, and ends all with its code. Processes that MPI cannot join (a
+/// build without it, a launcher that speaks another protocol) all fail, and the first of them says why.
+int RunProcesses(const Launch& launch, FunctionRef<int(MpiSession&)> body);
 
 struct RanksOfHost {
   int count = 1;          ///< ranks on this rank's host
   std::string transport;  ///< "threads" or "mpi"
 };
 
-/// Calls body on every rank and returns rank 0's exit code. Under an MPI launcher the world is its processes,
-/// and `ranks` must be 1 (not given) or their number; else it is `ranks` threads. What a rank throws stops
-/// all: with threads it is rethrown here, under MPI it is reported once and every process exits with its
-/// code.
-int RunRanks(std::int64_t ranks, FunctionRef<int(Communicator&, const RanksOfHost&)> body);
+/// Calls body on every rank and returns rank 0's exit code. Where there are processes of a launcher they are
+/// the world, and `ranks` must be 1 (not given) or their number; else it is `ranks` threads, and what one of
+/// them throws stops all and is rethrown here.
+int RunRanks(MpiSession* processes, std::int64_t ranks,
+             FunctionRef<int(Communicator&, const RanksOfHost&)> body);
 
 // Collectives.
 

@@ -18,6 +18,7 @@
 #include "cli/model_flags.h"
 #include "cli/rank_flags.h"
 #include "cli/run_ranks.h"
+#include "cli/same_flags.h"
 #include "cli/targets.h"
 #include "hotrow/base/error.h"
 #include "hotrow/base/system.h"
@@ -279,12 +280,13 @@ class TrainRun {
   ThreadPool pool_;
 };
 
-int Run(TrainFlags& flags, CLI::App& app) {
+int Run(TrainFlags& flags, CLI::App& app, MpiSession* processes) {
   if (!flags.common.config.empty()) ApplyConfigFile(app, flags.common.config);
+  if (processes != nullptr) CheckSameFlags(app, processes->world());
   CheckOutputs(flags);
   TrainData data = OpenData(flags);
   InstallInterruptHandler();
-  return RunRanks(flags.over.ranks, [&](Communicator& comm, const RanksOfHost& host) {
+  return RunRanks(processes, flags.over.ranks, [&](Communicator& comm, const RanksOfHost& host) {
     return TrainRun(flags, data, comm, host).Run();
   });
 }
@@ -295,7 +297,8 @@ Command AddTrainCommand(CLI::App& root) {
   auto flags = std::make_shared<TrainFlags>();
   CLI::App* app = root.add_subcommand("train", "Train a model on real or generated data");
   AddFlags(*app, *flags);
-  return {app, [flags, app] { return Run(*flags, *app); }};
+  return {.app = app,
+          .run_on_ranks = [flags, app](MpiSession* processes) { return Run(*flags, *app, processes); }};
 }
 
 }  // namespace hotrow::cli

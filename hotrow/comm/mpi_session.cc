@@ -18,9 +18,10 @@ namespace {
 using internal::CheckMpi;
 
 // How long a failing rank leaves the word to another one: to those of earlier hosts, a step each, and to the
-// one of its own host that was first, until the world is surely ending.
-constexpr auto kHostStep = std::chrono::milliseconds(250);
-constexpr int kHostSteps = 8;
+// one of its own host that was first, until the world is surely ending. A step is longer than mpirun takes to
+// end ranks on other hosts with cores that many ranks share: over one second with 32 ranks on two cores.
+constexpr auto kHostStep = std::chrono::seconds(2);
+constexpr int kHostSteps = 3;
 constexpr auto kGrace = std::chrono::seconds(5);
 
 }  // namespace

@@ -20,10 +20,9 @@ std::string Slurp(const std::string& path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-[[noreturn]] void Exec(const std::vector<std::string>& args, const std::string& directory,
-                       const std::string& out, const std::string& err) {
+[[noreturn]] void Exec(std::string program, const std::vector<std::string>& args,
+                       const std::string& directory, const std::string& out, const std::string& err) {
   std::vector<char*> argv;
-  std::string program = HOTROW_TEST_BINARY;
   argv.push_back(program.data());
   for (const std::string& arg : args) argv.push_back(const_cast<char*>(arg.c_str()));
   argv.push_back(nullptr);
@@ -39,8 +38,9 @@ std::string Slurp(const std::string& path) {
 namespace {
 
 // An empty directory is a fresh one, an empty `standard_out` is caught; `while_running` may be empty.
-ProgramResult Run(const std::vector<std::string>& args, const std::string& directory,
-                  const std::string& standard_out, const std::function<void(pid_t)>& while_running) {
+ProgramResult Run(const std::string& program, const std::vector<std::string>& args,
+                  const std::string& directory, const std::string& standard_out,
+                  const std::function<void(pid_t)>& while_running) {
   const TemporaryDirectory own;
   const TemporaryDirectory streams;
   const std::string out = streams.File("out");
@@ -48,7 +48,8 @@ ProgramResult Run(const std::vector<std::string>& args, const std::string& direc
   const pid_t child = fork();
   if (child < 0) throw std::runtime_error("fork failed");
   if (child == 0) {
-    Exec(args, directory.empty() ? own.path() : directory, standard_out.empty() ? out : standard_out, err);
+    Exec(program, args, directory.empty() ? own.path() : directory, standard_out.empty() ? out : standard_out,
+         err);
   }
   if (while_running) while_running(child);
   int status = 0;
@@ -63,15 +64,19 @@ ProgramResult Run(const std::vector<std::string>& args, const std::string& direc
 }  // namespace
 
 ProgramResult RunHotrow(const std::vector<std::string>& args, const std::string& directory) {
-  return Run(args, directory, "", {});
+  return Run(HOTROW_TEST_BINARY, args, directory, "", {});
+}
+
+ProgramResult RunProgram(const std::string& program, const std::vector<std::string>& args) {
+  return Run(program, args, "", "", {});
 }
 
 ProgramResult RunHotrowInto(const std::string& standard_out, const std::vector<std::string>& args) {
-  return Run(args, "", standard_out, {});
+  return Run(HOTROW_TEST_BINARY, args, "", standard_out, {});
 }
 
 ProgramResult RunAndInterrupt(const std::vector<std::string>& args, const std::function<bool()>& ready) {
-  return Run(args, "", "", [&](pid_t child) {
+  return Run(HOTROW_TEST_BINARY, args, "", "", [&](pid_t child) {
     constexpr int kMostWaits = 3000;  // half a minute: a machine may be busy
     for (int waits = 0; waits < kMostWaits && !ready(); ++waits) usleep(10'000);
     kill(child, SIGINT);

@@ -16,9 +16,11 @@ struct ProgramResult {
 /// Runs `hotrow ARGS…` (no shell) in a fresh, empty working directory that is removed afterwards, unless
 /// `directory` names one.
 ProgramResult RunHotrow(const std::vector<std::string>& args, const std::string& directory = "");
-/// The same with stdout going to a file or device of that name, and so `out` empty.
+/// Another program, by its path, in a fresh directory.
+ProgramResult RunProgram(const std::string& program, const std::vector<std::string>& args);
+/// RunHotrow with stdout going to a file or device of that name, and so `out` empty.
 ProgramResult RunHotrowInto(const std::string& standard_out, const std::vector<std::string>& args);
-/// The same, and interrupts it (SIGINT) as soon as `ready` says so.
+/// RunHotrow, interrupting it (SIGINT) as soon as `ready` says so.
 ProgramResult RunAndInterrupt(const std::vector<std::string>& args, const std::function<bool()>& ready);
 
 /// A directory of its own for one test, removed with everything in it at the end.
