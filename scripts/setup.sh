@@ -13,11 +13,12 @@ preset="${1:-release}"
 shift || true
 targets=("$@")
 
-# What cmake/Dependencies.cmake looks for, the tools to build it, and python3 for the check of the tree's own rules.
+# What cmake/Dependencies.cmake looks for, the tools to build it, and what tests run: python3 for the check of the tree's own
+# rules, iproute2 for scripts/hosts.sh.
 packages=(
   build-essential g++ cmake ninja-build ccache pkg-config python3
   libdnnl-dev libhwy-dev librandom123-dev libcli11-dev libtomlplusplus-dev nlohmann-json3-dev libfmt-dev
-  libxxhash-dev zlib1g-dev libopenmpi-dev openmpi-bin libgtest-dev libgmock-dev libbenchmark-dev
+  libxxhash-dev zlib1g-dev libopenmpi-dev openmpi-bin iproute2 libgtest-dev libgmock-dev libbenchmark-dev
 )
 
 say() { echo "setup: $*" >&2; }
