@@ -32,8 +32,8 @@ class DataParallelTower {
   DataParallelTower(const ModelConfig& model, const OptimizerConfig& optimizer, std::int64_t units,
                     std::uint64_t seed, Communicator& comm, ThreadPool& pool);
 
-  /// Thread ranks: one object for all. Whoever changes weights does so on the ranks where owns_weights(), when
-  /// no rank reads them any more, and all call Repack.
+  /// Thread ranks: one object for all. Whoever changes weights does so on the ranks where owns_weights(),
+  /// when no rank reads them any more, and all call Repack.
   Tower& tower() { return shared_->tower(); }
   const Tower& tower() const { return shared_->tower(); }
   DenseOptimizer& optimizer() { return shared_->optimizer; }
