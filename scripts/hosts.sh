@@ -45,8 +45,10 @@ command -v ip >/dev/null || cannot "there is no ip (Debian: iproute2)"
 command -v mpirun >/dev/null || cannot "there is no mpirun (Debian: openmpi-bin)"
 
 # Namespaces are named hotrow-PROCESS-HOST; host 0 is the switch, and has the bridge.
+# No match is no failure: a run may have made none yet.
 namespaces_of() { ip netns list 2>/dev/null | grep -oE "^hotrow-$1-[0-9]+" || true; }
 
+# What is being removed may be gone already: its processes end, and another run may be removing the same leftovers.
 remove_run() {
   local name pids
   for name in $(namespaces_of "$1"); do

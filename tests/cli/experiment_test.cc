@@ -16,6 +16,7 @@
 #include "hotrow/benchmark/paired_ratio.h"
 #include "hotrow/comm/mpi_session.h"
 #include "tests/cli/program.h"
+#include "tests/comm/run_under_mpi.h"
 
 namespace hotrow {
 namespace {
@@ -193,12 +194,7 @@ TEST(Experiment, ShippedFilesAreExperiments) {
 }
 
 TEST(Experiment, RunsUnderMpirun) {
-  if (!MpiAvailable()) GTEST_SKIP() << "this build has no MPI (HOTROW_WITH_MPI)";
-  if (std::system("command -v mpirun > /dev/null") != 0)
-    GTEST_SKIP() << "there is no mpirun (Debian: openmpi-bin)";
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-  GTEST_SKIP() << "MPI itself is not built for sanitizers";
-#endif
+  if (const char* reason = WhyNoMpi()) GTEST_SKIP() << reason;
   const TemporaryDirectory directory;
   const std::string file = directory.Write(
       "m.toml", std::string("name = \"transports\"\nrounds = 1\n") + kTiny +

@@ -12,6 +12,7 @@
 
 #include "hotrow/comm/mpi_session.h"
 #include "tests/cli/program.h"
+#include "tests/comm/run_under_mpi.h"
 
 namespace hotrow {
 namespace {
@@ -29,22 +30,10 @@ Words operator+(Words words, const Words& more) {
   return words;
 }
 
-int Occurrences(const std::string& text, const std::string& part) {
-  int count = 0;
-  for (auto at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++count;
-  return count;
-}
-
 class MpiProgram : public testing::Test {
  protected:
   void SetUp() override {
-    if (!MpiAvailable()) GTEST_SKIP() << "this build has no MPI (HOTROW_WITH_MPI)";
-    if (std::system("command -v mpirun > /dev/null") != 0) {
-      GTEST_SKIP() << "there is no mpirun (Debian: openmpi-bin)";
-    }
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-    GTEST_SKIP() << "MPI itself is not built for sanitizers";
-#endif
+    if (const char* reason = WhyNoMpi()) GTEST_SKIP() << reason;
   }
 
   // mpirun ARGS; where "hotrow" stands for the program.

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "hotrow/comm/mpi_session.h"
 #include "sharded_cases.h"
+#include "tests/comm/mpi_main.h"
 
 namespace hotrow {
 namespace {
@@ -32,21 +32,7 @@ int RunAll(Communicator& comm) {
   return 0;
 }
 
-int Report(std::exception_ptr failure) {
-  try {
-    std::rethrow_exception(failure);
-  } catch (const std::exception& error) {
-    fmt::print(stderr, "failed: {}\n", error.what());
-  }
-  return 1;
-}
-
 }  // namespace
 }  // namespace hotrow
 
-int main() {
-  hotrow::MpiSession session;
-  int (*body)(hotrow::Communicator&) = hotrow::RunAll;
-  int (*report)(std::exception_ptr) = hotrow::Report;
-  return session.Run(body, report);
-}
+int main() { return hotrow::RunMpiMain(hotrow::RunAll); }

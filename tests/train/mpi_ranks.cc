@@ -7,10 +7,10 @@
 #include <string>
 
 #include "hotrow/base/error.h"
-#include "hotrow/comm/mpi_session.h"
 #include "hotrow/comm/thread_ranks.h"
 #include "hotrow/train/loop.h"
 #include "hotrow/train/rank_source.h"
+#include "tests/comm/mpi_main.h"
 #include "tests/train/small_model.h"
 
 namespace hotrow {
@@ -79,21 +79,7 @@ int RunAll(Communicator& comm) {
   return 0;
 }
 
-int Report(std::exception_ptr failure) {
-  try {
-    std::rethrow_exception(failure);
-  } catch (const std::exception& error) {
-    fmt::print(stderr, "failed: {}\n", error.what());
-  }
-  return 1;
-}
-
 }  // namespace
 }  // namespace hotrow
 
-int main() {
-  hotrow::MpiSession session;
-  int (*body)(hotrow::Communicator&) = hotrow::RunAll;
-  int (*report)(std::exception_ptr) = hotrow::Report;
-  return session.Run(body, report);
-}
+int main() { return hotrow::RunMpiMain(hotrow::RunAll); }
