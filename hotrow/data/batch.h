@@ -21,6 +21,9 @@ struct Batch {
   std::vector<float> labels;  ///< [size], each 0 or 1; empty when the data has none (prediction)
   /// Samples of every rank's slice, in rank order, this one's among them; empty where that is not known.
   std::vector<std::int64_t> rank_samples;
+  /// Of a slice that a rank has cut out of a global batch it read by itself: a word for that batch, the same
+  /// on every rank that has read the same. 0 otherwise.
+  std::uint64_t global_digest = 0;
 };
 
 /// A sparse feature as a model needs to know it: the table behind it.

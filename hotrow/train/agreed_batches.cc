@@ -1,6 +1,9 @@
 #include "hotrow/train/agreed_batches.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -10,7 +13,12 @@ namespace hotrow {
 
 std::optional<std::int64_t> AgreedBatches::EpochSamples() const {
   const DataDescription& data = source_.description();
-  if (data.of_all_ranks || comm_.size() == 1) return data.samples;
+  if (comm_.size() == 1) return data.samples;
+  if (data.of_all_ranks) {
+    const std::int64_t samples = data.samples.value_or(-1);
+    CheckAgreement(comm_, std::as_bytes(std::span(&samples, 1)), "the number of samples in the data");
+    return data.samples;
+  }
   std::int64_t total = 0;
   for (const std::int64_t of_rank : AllGather(comm_, data.samples.value_or(-1))) {
     if (of_rank < 0) return std::nullopt;
@@ -21,6 +29,7 @@ std::optional<std::int64_t> AgreedBatches::EpochSamples() const {
 
 void AgreedBatches::StartEpoch(std::int64_t epoch) {
   source_.StartEpoch(epoch);
+  next_ = 0;
   ended_ = false;
   failed_ = false;
   failure_ = nullptr;
@@ -65,29 +74,46 @@ void AgreedBatches::MakeEmpty(Batch& batch, bool weighted) const {
   batch.labels.clear();
 }
 
+void AgreedBatches::FailForOtherData(std::uint64_t digest) {
+  failed_ = true;
+  try {
+    CheckAgreement(comm_, std::as_bytes(std::span(&digest, 1)),
+                   fmt::format("the data, in batch {} of the epoch", next_));
+  } catch (...) {
+    failure_ = std::current_exception();
+  }
+}
+
 bool AgreedBatches::Next(std::int64_t samples, Batch& batch) {
   struct Said {
     std::int64_t samples = 0;
+    std::uint64_t global_digest = 0;
     bool weighted = false;
     bool ended = false;
     bool failed = false;
   };
   ended_ = !Read(samples, batch);
+  ++next_;
   if (comm_.size() == 1) {
     batch.rank_samples.assign(1, batch.size);
     return !ended_;
   }
   const bool weighted_here = !ended_ && batch.sparse.is_weighted();
-  const auto said = AllGather(comm_, Said{ended_ ? 0 : batch.size, weighted_here, ended_, failed_});
+  const std::uint64_t digest = !ended_ && source_.description().of_all_ranks ? batch.global_digest : 0;
+  const auto said = AllGather(comm_, Said{ended_ ? 0 : batch.size, digest, weighted_here, ended_, failed_});
   batch.rank_samples.clear();
   bool all_ended = true;
   bool weighted = false;
+  bool same = true;
   for (const Said& rank : said) {
+    same = same && rank.global_digest == digest;
     weighted = weighted || rank.weighted;
     batch.rank_samples.push_back(rank.samples);
     all_ended = all_ended && rank.ended;
     failed_ = failed_ || rank.failed;
   }
+  // All ranks come to the same answer: words that are not all equal differ from some on every rank.
+  if (!same && !failed_) FailForOtherData(digest);
   if (ended_) MakeEmpty(batch, weighted);
   return !all_ended && !failed_;
 }

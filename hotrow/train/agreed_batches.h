@@ -19,11 +19,14 @@ class AgreedBatches {
   AgreedBatches(BatchSource& source, Communicator& comm) : source_(source), comm_(comm) {}
 
   /// Collective: samples of an epoch over all ranks, the same on each; none where any rank's are not known.
+  /// Throws Error, naming ranks, where the data is one for all ranks (of_all_ranks) and they count
+  /// differently.
   std::optional<std::int64_t> EpochSamples() const;
 
   void StartEpoch(std::int64_t epoch);
   /// Collective: this rank's next batch, with its rank_samples. False when every rank's data has ended, and
-  /// when reading has failed on any.
+  /// when reading has failed on any: that slices of one data set come of different global batches
+  /// (Batch::global_digest), or of fewer on some ranks, is such a failure, an Error that names ranks.
   bool Next(std::int64_t samples, Batch& batch);
   /// Collective, after a Next that returned false: throws what reading failed with, on the ranks where it
   /// did; Aborted on the others. Returns at the end of the data.
@@ -32,11 +35,13 @@ class AgreedBatches {
  private:
   bool Read(std::int64_t samples, Batch& batch);
   void MakeEmpty(Batch& batch, bool weighted) const;
+  void FailForOtherData(std::uint64_t digest);
 
   BatchSource& source_;
   Communicator& comm_;
-  bool ended_ = false;   // on this rank
-  bool failed_ = false;  // on any
+  std::int64_t next_ = 0;  // number of the next batch in its epoch
+  bool ended_ = false;     // on this rank
+  bool failed_ = false;    // on any
   std::exception_ptr failure_;
 };
 

@@ -1,6 +1,9 @@
 #include "hotrow/train/rank_source.h"
 
+#include <xxhash.h>
+
 #include <exception>
+#include <span>
 #include <utility>
 
 #include "hotrow/base/tree_sum.h"
@@ -30,6 +33,24 @@ void CopySlice(const Batch& batch, Slice samples, Batch& slice) {
   slice.sparse.AssignSlice(batch.sparse, samples);
 }
 
+template <typename T>
+void Mix(std::uint64_t& digest, std::span<const T> data) {
+  digest = XXH3_64bits_withSeed(data.data(), data.size_bytes(), digest);
+}
+
+std::uint64_t Digest(const Batch& batch, bool contents) {
+  const std::int64_t place[] = {batch.first_sample, batch.size};
+  std::uint64_t digest = 0;
+  Mix<std::int64_t>(digest, place);
+  if (!contents) return digest;
+  Mix<float>(digest, batch.dense);
+  Mix<float>(digest, batch.labels);
+  Mix(digest, batch.sparse.lengths());
+  Mix(digest, batch.sparse.values());
+  Mix(digest, batch.sparse.weights());
+  return digest;
+}
+
 }  // namespace
 
 RankSource::RankSource(BatchSource& source, std::int64_t reduction_units, Communicator& comm)
@@ -41,6 +62,7 @@ RankSource::RankSource(BatchSource& source, std::int64_t reduction_units, Commun
 
 void RankSource::StartEpoch(std::int64_t epoch) {
   if (reader_) reader_->StartEpoch(epoch);
+  epoch_begins_ = true;
 }
 
 void RankSource::CopyOwn(const Batch& global, Batch& batch) const {
@@ -51,8 +73,11 @@ bool RankSource::Next(std::int64_t global_samples, Batch& batch) {
   if (comm_.size() == 1) return reader_->Next(global_samples, batch);
   if (comm_.shares_memory()) return NextShared(global_samples, batch);
   const bool more = reader_->Next(global_samples, global_);
-  if (more) CopyOwn(global_, batch);
-  return more;
+  if (!more) return false;
+  CopyOwn(global_, batch);
+  // Contents once an epoch: on shuffled data that is a sample of all of it.
+  batch.global_digest = Digest(global_, std::exchange(epoch_begins_, false));
+  return true;
 }
 
 bool RankSource::NextShared(std::int64_t global_samples, Batch& batch) {

@@ -16,8 +16,10 @@ namespace hotrow {
 /// data's.
 ///
 /// Thread ranks read one source: rank 0 does, and the others copy their slices from its memory. MPI ranks
-/// each read a source of their own over the same data. Next is a collective. When reading fails on rank 0 its
-/// Next throws what the source threw, and the other thread ranks' throw Aborted.
+/// each read a source of their own over the same data, and what they have read is told by the slices'
+/// global_digest: of the batch's place and size, and at the start of an epoch of all its contents. Next is a
+/// collective. When reading fails on rank 0 its Next throws what the source threw, and the other thread
+/// ranks' throw Aborted.
 class RankSource final : public BatchSource {
  public:
   /// `source` must outlive this, and is used by no one else until then. Thread ranks may all give the same
@@ -37,6 +39,7 @@ class RankSource final : public BatchSource {
   Communicator& comm_;
   std::optional<PrefetchingSource> reader_;  // of those that read
   Batch global_;
+  bool epoch_begins_ = true;  // the next batch is an epoch's first
 };
 
 }  // namespace hotrow

@@ -72,9 +72,58 @@ void CheckVerify(Communicator& comm) {
   throw std::runtime_error("Verify did not find the changed weight");
 }
 
+// A text file, say: how long it is shows at its end.
+class Streamed final : public BatchSource {
+ public:
+  explicit Streamed(const SyntheticConfig& config) : inner_(config), description_(inner_.description()) {
+    description_.samples.reset();
+  }
+  const DataDescription& description() const override { return description_; }
+  void StartEpoch(std::int64_t epoch) override { inner_.StartEpoch(epoch); }
+  bool Next(std::int64_t max_samples, Batch& batch) override { return inner_.Next(max_samples, batch); }
+
+ private:
+  SyntheticSource inner_;
+  DataDescription description_;
+};
+
+void CheckRefused(BatchSource& data, BatchSource& eval_data, std::int64_t steps, const std::string& what,
+                  Communicator& comm) {
+  RankSource source(data, 8, comm);
+  RankSource eval(eval_data, 8, comm);
+  ThreadPool pool(1);
+  Trainer trainer(SmallTrainer(data.description()), comm, pool);
+  std::string found = "nothing";
+  try {
+    TrainLoop(trainer, source, &eval, {.epochs = 1, .batch_size = 20}, {});
+  } catch (const Error& error) {
+    found = error.what();
+  }
+  const bool named = found.starts_with(fmt::format("{}: 1 of {} ranks differ", what, comm.size()));
+  if (!named || trainer.steps() != steps)
+    throw std::runtime_error(
+        fmt::format("{} after {} steps, where {} is wrong", found, trainer.steps(), what));
+}
+
+// The last rank's copy of the data is stale, or was not copied to its end.
+void CheckOtherData(Communicator& comm) {
+  const bool odd = comm.rank() == comm.size() - 1;
+  SyntheticSource whole(SmallData(101));
+  SyntheticSource short_copy(SmallData(odd ? 90 : 101));
+  CheckRefused(short_copy, whole, 0, "the number of samples in the data", comm);
+  Streamed short_stream(SmallData(odd ? 90 : 101));  // its fifth batch has 10 samples
+  CheckRefused(short_stream, whole, 4, "the data, in batch 5 of the epoch", comm);
+  Streamed shorter_stream(SmallData(odd ? 100 : 101));  // and this has no sixth
+  CheckRefused(shorter_stream, whole, 5, "the data, in batch 6 of the epoch", comm);
+  SyntheticSource stale(SmallData(101, odd ? 8 : 7));
+  CheckRefused(stale, whole, 0, "the data, in batch 1 of the epoch", comm);
+  CheckRefused(whole, stale, 6, "the data, in batch 1 of the epoch", comm);
+}
+
 int RunAll(Communicator& comm) {
   CheckEpochs(comm);
   CheckVerify(comm);
+  CheckOtherData(comm);
   if (comm.rank() == 0) fmt::print("trained on {} ranks\n", comm.size());
   return 0;
 }
