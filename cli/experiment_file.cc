@@ -16,7 +16,7 @@ namespace {
 // A point of the sweep, or the flags of a [[configuration]].
 using Flags = std::vector<BenchFlag>;
 
-struct Named {
+struct NamedFlags {
   std::string name;
   Flags flags;
   std::int64_t mpi = 0;
@@ -141,20 +141,20 @@ std::vector<Flags> ReadSweep(const Reader& reader) {
 }
 
 // One without a name where the file has none.
-std::vector<Named> ReadConfigurations(const Reader& reader, std::int64_t mpi) {
+std::vector<NamedFlags> ReadConfigurations(const Reader& reader, std::int64_t mpi) {
   const toml::node* node = reader.root().get("configuration");
   if (node == nullptr) return {{.name = "", .flags = {}, .mpi = mpi}};
   const toml::array* array = node->as_array();
   if (array == nullptr || array->empty() || !array->is_array_of_tables()) {
     Fail("{}: write [[configuration]] for each", reader.Where(*node, "configuration"));
   }
-  std::vector<Named> all;
+  std::vector<NamedFlags> all;
   for (const toml::node& item : *array) {
     const toml::table& table = *item.as_table();
     reader.CheckKeys(table, {"name", "flags", "mpi"});
-    Named named{.name = reader.Text(table, "name"),
-                .flags = reader.ReadFlags(reader.Table(table, "flags")),
-                .mpi = reader.Number(table, "mpi", 0, 1 << 20, mpi)};
+    NamedFlags named{.name = reader.Text(table, "name"),
+                     .flags = reader.ReadFlags(reader.Table(table, "flags")),
+                     .mpi = reader.Number(table, "mpi", 0, 1 << 20, mpi)};
     if (named.name.empty()) Fail("{}: a configuration needs a name", reader.Where(item, "configuration"));
     all.push_back(std::move(named));
   }
@@ -165,7 +165,7 @@ std::vector<Named> ReadConfigurations(const Reader& reader, std::int64_t mpi) {
 // compared with, where all are in the order configuration, then point.
 class Baselines {
  public:
-  Baselines(const Reader& reader, const std::vector<Named>& named, const std::vector<Flags>& points)
+  Baselines(const Reader& reader, const std::vector<NamedFlags>& named, const std::vector<Flags>& points)
       : named_(named), points_(points) {
     const toml::node* node = reader.root().get("baseline");
     if (node == nullptr) {
@@ -217,7 +217,7 @@ class Baselines {
     Fail("{}: \"{}\" is no configuration, valid: {}", reader.Where(node, "baseline"), name, JoinNames(valid));
   }
 
-  const std::vector<Named>& named_;
+  const std::vector<NamedFlags>& named_;
   const std::vector<Flags>& points_;
   std::size_t configuration_ = 0;
   std::size_t point_ = 0;
@@ -261,7 +261,7 @@ Experiment LoadExperiment(const std::string& path) {
                         .configurations = {}};
   if (experiment.name.empty()) Fail("{}: an experiment needs a name", path);
   const Flags common = reader.ReadFlags(reader.Table(reader.root(), "flags"));
-  const std::vector<Named> named =
+  const std::vector<NamedFlags> named =
       ReadConfigurations(reader, reader.Number(reader.root(), "mpi", 0, 1 << 20, 0));
   const std::vector<Flags> points = ReadSweep(reader);
   if (points.size() == 1 && named.size() == 1 && named[0].name.empty()) {

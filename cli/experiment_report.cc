@@ -15,7 +15,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr double kGiB = 1 << 30;
+constexpr double kGibibyte = 1 << 30;
 
 // Four digits or so.
 std::string Short(double value) {
@@ -43,9 +43,9 @@ std::string Row(const Experiment& experiment, std::size_t c, const Configuration
   const auto optional = [](const std::optional<double>& value, double unit) {
     return value ? Short(*value / unit) : "–";
   };
-  std::string row = fmt::format("| {} | {} ({} – {}) | {} | {} |", Cell(configuration.name),
-                                Short(result.median), Short(result.lowest), Short(result.highest),
-                                optional(result.samples_per_s, 1), optional(result.peak_rss_bytes, kGiB));
+  std::string row = fmt::format(
+      "| {} | {} ({} – {}) | {} | {} |", Cell(configuration.name), Short(result.median), Short(result.lowest),
+      Short(result.highest), optional(result.samples_per_s, 1), optional(result.peak_rss_bytes, kGibibyte));
   if (IsBaseline(experiment, c)) {
     // Against itself it has no ratio; how far it is from itself in the next round is what others are judged
     // by.
@@ -120,7 +120,7 @@ std::string ExperimentSection(const Experiment& experiment, const std::string& m
       "a process "
       "of its own.\n\n",
       circumstances.commit.hash, circumstances.commit.local_changes ? " with local changes" : "",
-      circumstances.cpu, circumstances.cores, static_cast<double>(circumstances.memory_bytes) / kGiB,
+      circumstances.cpu, circumstances.cores, static_cast<double>(circumstances.memory_bytes) / kGibibyte,
       circumstances.command, experiment.rounds);
   text += fmt::format(
       "| configuration | {} (lowest – highest) | samples/s | peak GiB | against | ratio (lowest – highest) | "

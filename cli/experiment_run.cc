@@ -111,8 +111,8 @@ Json ReadJson(const std::string& path) {
   return Json::parse(file);
 }
 
-std::string Progress(const Experiment& experiment, std::int64_t round, std::size_t c,
-                     const ExperimentRuns& runs) {
+std::string ProgressLine(const Experiment& experiment, std::int64_t round, std::size_t c,
+                         const ExperimentRuns& runs) {
   return fmt::format("round {}/{}, {}/{}: {}: {} {:.5g}", round + 1, experiment.rounds, c + 1,
                      experiment.configurations.size(), experiment.configurations[c].name, runs.metric,
                      runs.values[c].back());
@@ -187,7 +187,7 @@ ExperimentRuns RunExperiment(const Experiment& experiment,
       runs.metric = FindMetric(runs.metric.empty() ? experiment.metric : runs.metric, runs.json[c].back(),
                                configuration.name);
       runs.values[c].push_back(*NumberAt(runs.json[c].back(), runs.metric));
-      progress(Progress(experiment, round, c, runs));
+      progress(ProgressLine(experiment, round, c, runs));
     }
   }
   CheckBaselines(experiment, runs);

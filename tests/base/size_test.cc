@@ -14,31 +14,31 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::ThrowsMessage;
 
-constexpr std::int64_t kMax = std::numeric_limits<std::int64_t>::max();
+constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
 constexpr std::int64_t kMin = std::numeric_limits<std::int64_t>::min();
 
 TEST(CheckedMul, IsExactUpToTheLimit) {
-  EXPECT_EQ(CheckedMul(0, kMax), 0);
-  EXPECT_EQ(CheckedMul(1, kMax), kMax);
+  EXPECT_EQ(CheckedMul(0, kMost), 0);
+  EXPECT_EQ(CheckedMul(1, kMost), kMost);
   EXPECT_EQ(CheckedMul(40'000'000, 512), 20'480'000'000);
   EXPECT_EQ(CheckedMul(std::int64_t{1} << 31, std::int64_t{1} << 31), std::int64_t{1} << 62);
   EXPECT_EQ(CheckedMul(-3, 7), -21);
 }
 
 TEST(CheckedMul, RefusesWhatDoesNotFitAndNamesBothFactors) {
-  EXPECT_THAT([] { CheckedMul(kMax, 2); },
+  EXPECT_THAT([] { CheckedMul(kMost, 2); },
               ThrowsMessage<Error>(AllOf(HasSubstr("overflow"), HasSubstr("9223372036854775807 x 2"))));
   EXPECT_THROW(CheckedMul(std::int64_t{1} << 32, std::int64_t{1} << 31), Error);
   EXPECT_THROW(CheckedMul(kMin, -1), Error);
 }
 
 TEST(CheckedAdd, IsExactUpToTheLimit) {
-  EXPECT_EQ(CheckedAdd(kMax - 1, 1), kMax);
-  EXPECT_EQ(CheckedAdd(kMin, kMax), -1);
+  EXPECT_EQ(CheckedAdd(kMost - 1, 1), kMost);
+  EXPECT_EQ(CheckedAdd(kMin, kMost), -1);
 }
 
 TEST(CheckedAdd, RefusesWhatDoesNotFitAndNamesBothTerms) {
-  EXPECT_THAT([] { CheckedAdd(kMax, 1); },
+  EXPECT_THAT([] { CheckedAdd(kMost, 1); },
               ThrowsMessage<Error>(AllOf(HasSubstr("overflow"), HasSubstr("9223372036854775807 + 1"))));
   EXPECT_THROW(CheckedAdd(kMin, -1), Error);
 }
@@ -51,8 +51,8 @@ TEST(CeilDiv, IsTheSmallestCountThatCovers) {
       EXPECT_LT((q - 1) * b, a) << a << " / " << b;
     }
   }
-  EXPECT_EQ(CeilDiv(kMax, kMax), 1);
-  EXPECT_EQ(CeilDiv(kMax, 1), kMax);  // a + b - 1 would have overflowed
+  EXPECT_EQ(CeilDiv(kMost, kMost), 1);
+  EXPECT_EQ(CeilDiv(kMost, 1), kMost);  // a + b - 1 would have overflowed
 }
 
 TEST(RoundUp, IsTheNextMultiple) {
@@ -66,8 +66,8 @@ TEST(RoundUp, IsTheNextMultiple) {
 // one in size, and the larger ones come first.
 void ExpectEvenCut(std::int64_t total, std::int64_t parts) {
   std::int64_t expected_begin = 0;
-  std::int64_t previous_size = kMax;
-  std::int64_t smallest = kMax;
+  std::int64_t previous_size = kMost;
+  std::int64_t smallest = kMost;
   std::int64_t largest = 0;
   for (std::int64_t i = 0; i < parts; ++i) {
     const Slice slice = EvenSlice(total, parts, i);
@@ -92,7 +92,7 @@ TEST(EvenSlice, CutsEvenly) {
     const auto parts = static_cast<std::int64_t>(1 + random() % 300);
     ExpectEvenCut(total, parts);
   }
-  ExpectEvenCut(kMax, 8);
+  ExpectEvenCut(kMost, 8);
 }
 
 TEST(EvenSlice, FewerItemsThanPartsLeavesTheLastPartsEmpty) {

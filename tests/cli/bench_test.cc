@@ -183,14 +183,6 @@ TEST(Bench, ChecksAgainstTheReference) {
   }
 }
 
-void ExpectMistake(const std::vector<std::string>& args, const std::vector<std::string>& parts) {
-  const ProgramResult result = RunHotrow(args);
-  EXPECT_EQ(result.exit_code, 2) << result.err;
-  EXPECT_THAT(result.err, HasSubstr("error: "));
-  for (const std::string& part : parts) EXPECT_THAT(result.err, HasSubstr(part));
-  EXPECT_EQ(result.out, "");
-}
-
 TEST(Bench, MistakesExitWith2AndSayWhatIsValid) {
   ExpectMistake(Small({"--part", "stpe"}), {"stpe", "step, sparse"});
   ExpectMistake(Small({"--model", "dlrm3"}), {"dlrm3", "dlrm_dcn"});

@@ -8,8 +8,6 @@
 #include <unistd.h>
 
 #include <chrono>
-#include <fstream>
-#include <iterator>
 #include <nlohmann/json.hpp>
 #include <thread>
 
@@ -68,11 +66,6 @@ const char* const kTiny =
     "[24, 16]\n"
     "over-arch = [20, 12, 1]\ndcn-low-rank = 6\nper-chip-batch = 100\nsteps = 2\nwarmup = 1\n";
 
-std::string Slurp(const std::string& path) {
-  std::ifstream file(path);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
-
 std::vector<std::string> Lines(const std::string& text) {
   std::vector<std::string> lines;
   for (std::size_t begin = 0; begin < text.size();) {
@@ -99,7 +92,7 @@ TEST(Experiment, WritesASectionWithVerdictsPhasesBitsAndCommands) {
       RunHotrow({"experiment", file, "--log", log, "--json", directory.File("r.json")});
   ASSERT_EQ(result.exit_code, 0) << result.err;
   EXPECT_THAT(result.err, HasSubstr("round 3/3, 3/3: seed: ms_per_step.rank0_median "));
-  const std::string text = Slurp(log);
+  const std::string text = FileText(log);
   EXPECT_THAT(text, HasSubstr(result.out.substr(0, result.out.size() - 1)))
       << "what is printed is what is logged";
   EXPECT_THAT(text, testing::StartsWith("# Log\n\nAbout.\n\n## 20"));
@@ -112,7 +105,7 @@ TEST(Experiment, WritesASectionWithVerdictsPhasesBitsAndCommands) {
     EXPECT_THAT(text, HasSubstr(part));
   }
 
-  const Json json = Json::parse(Slurp(directory.File("r.json")));
+  const Json json = Json::parse(FileText(directory.File("r.json")));
   EXPECT_EQ(json["metric"], "ms_per_step.rank0_median");
   const Json& all = json["configurations"];
   ASSERT_EQ(all.size(), 3U);
@@ -152,7 +145,7 @@ TEST(Experiment, SweepsEveryCombinationAgainstItsOwnBaseline) {
                  directory.File("r.json")});
   ASSERT_EQ(result.exit_code, 0) << result.err;
   EXPECT_EQ(result.out + result.err, "");
-  const Json json = Json::parse(Slurp(directory.File("r.json")));
+  const Json json = Json::parse(FileText(directory.File("r.json")));
   EXPECT_EQ(json["metric"], "step_ms");
   EXPECT_EQ(json["rounds"], 1);
   const char* const wanted[] = {"per-chip-batch 10, seed 2, over-arch 8,1",
@@ -160,7 +153,7 @@ TEST(Experiment, SweepsEveryCombinationAgainstItsOwnBaseline) {
   for (std::size_t c = 0; c < 4; ++c) EXPECT_EQ(json["configurations"][c]["baseline"], wanted[c / 2]) << c;
   EXPECT_EQ(json["configurations"][0]["verdict"], "too few rounds");
   EXPECT_EQ(json["configurations"][0]["bits"], nullptr) << "the sparse part has no losses";
-  EXPECT_THAT(Slurp(directory.File("new.md")), HasSubstr("# Experiment log\n\n## 20"))
+  EXPECT_THAT(FileText(directory.File("new.md")), HasSubstr("# Experiment log\n\n## 20"))
       << "--log makes the file";
 }
 

@@ -1,6 +1,8 @@
 #include "tests/cli/program.h"
 
 #include <fcntl.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -14,11 +16,6 @@
 
 namespace hotrow {
 namespace {
-
-std::string Slurp(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
 
 [[noreturn]] void Exec(std::string program, const std::vector<std::string>& args,
                        const std::string& directory, const std::string& out, const std::string& err) {
@@ -56,8 +53,8 @@ ProgramResult Run(const std::string& program, const std::vector<std::string>& ar
   if (waitpid(child, &status, 0) != child) throw std::runtime_error("waitpid failed");
   ProgramResult result;
   result.exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-  result.out = Slurp(out);
-  result.err = Slurp(err);
+  result.out = FileText(out);
+  result.err = FileText(err);
   return result;
 }
 
@@ -105,6 +102,21 @@ std::vector<std::string> TemporaryDirectory::List() const {
     names.push_back(entry.path().filename());
   std::sort(names.begin(), names.end());
   return names;
+}
+
+void ExpectMistake(const std::vector<std::string>& args, const std::vector<std::string>& parts) {
+  const ProgramResult result = RunHotrow(args);
+  const std::string command = ::testing::PrintToString(args);
+  EXPECT_EQ(result.exit_code, 2) << command << result.err;
+  EXPECT_EQ(result.err.find('\n'), result.err.size() - 1) << command << result.err;
+  EXPECT_THAT(result.err, ::testing::StartsWith("error: ")) << command;
+  for (const std::string& part : parts) EXPECT_THAT(result.err, ::testing::HasSubstr(part)) << command;
+  EXPECT_EQ(result.out, "") << command;
+}
+
+std::string FileText(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
 }
 
 }  // namespace hotrow

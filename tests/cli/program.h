@@ -23,6 +23,12 @@ ProgramResult RunHotrowInto(const std::string& standard_out, const std::vector<s
 /// RunHotrow, interrupting it (SIGINT) as soon as `ready` says so.
 ProgramResult RunAndInterrupt(const std::vector<std::string>& args, const std::function<bool()>& ready);
 
+/// RunHotrow, and expects exit 2, nothing on stdout, and one line "error: …" with these parts on stderr.
+void ExpectMistake(const std::vector<std::string>& args, const std::vector<std::string>& parts);
+
+/// The bytes of a file.
+std::string FileText(const std::string& path);
+
 /// A directory of its own for one test, removed with everything in it at the end.
 class TemporaryDirectory {
  public:

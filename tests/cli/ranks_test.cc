@@ -187,14 +187,6 @@ TEST(Ranks, TrainingHasTheBitsOfOneRankToo) {
   }
 }
 
-void ExpectMistake(const std::vector<std::string>& args, const std::vector<std::string>& parts) {
-  const ProgramResult result = RunHotrow(args);
-  EXPECT_EQ(result.exit_code, 2) << result.err;
-  EXPECT_EQ(result.out, "");
-  EXPECT_EQ(result.err.find("error: "), result.err.rfind("error: ")) << "once: " << result.err;
-  for (const std::string& part : parts) EXPECT_THAT(result.err, HasSubstr(part));
-}
-
 TEST(Ranks, MistakesEndAllRanksAndSayWhatIsValid) {
   ExpectMistake(Bench(3, {}), {"column_wise", "32 columns over 3 ranks", "1, 2, 4, 8"});
   ExpectMistake(Bench(16, {}), {"32 columns over 16 ranks"});

@@ -4,8 +4,6 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
-#include <fstream>
-#include <iterator>
 #include <stdexcept>
 
 namespace hotrow {
@@ -60,21 +58,6 @@ std::string SmallModel::WithMetadata(const std::string& name, const std::string&
     change(value);
     header["__metadata__"][key] = value.dump();
   });
-}
-
-void ExpectMistake(const std::vector<std::string>& args, const std::vector<std::string>& parts) {
-  const ProgramResult result = RunHotrow(args);
-  const std::string command = ::testing::PrintToString(args);
-  EXPECT_EQ(result.exit_code, 2) << command << result.err;
-  EXPECT_EQ(result.err.find('\n'), result.err.size() - 1) << command << result.err;
-  EXPECT_THAT(result.err, ::testing::StartsWith("error: ")) << command;
-  for (const std::string& part : parts) EXPECT_THAT(result.err, HasSubstr(part)) << command;
-  EXPECT_EQ(result.out, "") << command;
-}
-
-std::string FileText(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
 }
 
 }  // namespace hotrow

@@ -31,10 +31,4 @@ class SmallModel {
   TemporaryDirectory directory_;
 };
 
-/// Runs, and expects exit 2, nothing on stdout, and one line "error: …" with these parts on stderr.
-void ExpectMistake(const std::vector<std::string>& args, const std::vector<std::string>& parts);
-
-/// The bytes of a file.
-std::string FileText(const std::string& path);
-
 }  // namespace hotrow

@@ -6,6 +6,7 @@
 #include "hotrow/base/error.h"
 #include "hotrow/comm/collectives.h"
 #include "hotrow/comm/share.h"
+#include "hotrow/trace/phase.h"
 
 namespace hotrow {
 namespace {
@@ -19,16 +20,12 @@ std::int64_t DrawCount(int round, int from, int to) {
   return static_cast<std::int64_t>(random() % 9000);
 }
 
-double Now() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
-
 void BarrierHoldsEveryRank(Communicator& comm) {
   for (int late = 0; late < comm.size(); late += 1 + comm.size() / 3) {
     if (comm.rank() == late) std::this_thread::sleep_for(std::chrono::milliseconds(20));
-    const double entered = Now();  // one clock: the ranks of these tests are on one machine
+    const double entered = NowSeconds();  // one clock: the ranks of these tests are on one machine
     comm.Barrier();
-    const double left = Now();
+    const double left = NowSeconds();
     Require(AllReduceMin(comm, left) >= AllReduceMax(comm, entered), "a rank left before all had entered");
   }
 }

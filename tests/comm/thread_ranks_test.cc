@@ -15,6 +15,7 @@
 #include "hotrow/comm/collectives.h"
 #include "hotrow/comm/reduce.h"
 #include "hotrow/comm/share.h"
+#include "hotrow/trace/phase.h"
 
 namespace hotrow {
 namespace {
@@ -32,20 +33,16 @@ TEST_P(ThreadConformance, EveryCase) {
 
 INSTANTIATE_TEST_SUITE_P(Ranks, ThreadConformance, testing::Values(1, 2, 3, 4, 5, 6, 7, 8, 32));
 
-double Now() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
-
 // Runs body on ranks; what it throws, as text. Fails when that takes long.
 std::string Failure(int ranks, FunctionRef<void(Communicator&)> body, double timeout_seconds = 0) {
-  const double begin = Now();
+  const double begin = NowSeconds();
   std::string message = "(nothing)";
   try {
     RunThreadRanks(ranks, body, {.timeout_seconds = timeout_seconds});
   } catch (const std::exception& error) {
     message = error.what();
   }
-  EXPECT_LT(Now() - begin, 10.0);
+  EXPECT_LT(NowSeconds() - begin, 10.0);
   return message;
 }
 

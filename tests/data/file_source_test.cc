@@ -16,7 +16,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::ThrowsMessage;
 
-std::shared_ptr<CriteoEncoder> Encoder() {
+std::shared_ptr<CriteoEncoder> AnyEncoder() {
   return std::make_shared<CriteoEncoder>(std::vector<std::int64_t>(26, 100'000));
 }
 
@@ -56,7 +56,7 @@ std::vector<std::int64_t> Epoch(BatchSource& source, std::int64_t epoch, std::in
 TEST(FileSource, StreamsFilesInOrder) {
   const TempFile a("a", Lines(0, 7));
   const TempFile b("b", Lines(7, 5));
-  const auto source = OpenFileSource(Encoder(), {.paths = {a.path(), b.path()}});
+  const auto source = OpenFileSource(AnyEncoder(), {.paths = {a.path(), b.path()}});
   EXPECT_FALSE(source->description().samples);
   for (const std::int64_t epoch : {0, 1, 5}) {
     EXPECT_THAT(Epoch(*source, epoch, 5), ElementsAre(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11));
@@ -67,7 +67,7 @@ TEST(FileSource, ShuffleIsAPermutationOfSeedAndEpoch) {
   const TempFile a("a", Lines(0, 50));
   const TempFile b("b", Lines(50, 33));
   const FileSourceOptions options{.paths = {a.path(), b.path()}, .shuffle = true, .seed = 9};
-  const auto source = OpenFileSource(Encoder(), options);
+  const auto source = OpenFileSource(AnyEncoder(), options);
   EXPECT_EQ(source->description().samples, 83);
   const auto first = Epoch(*source, 0, 10);
   const auto second = Epoch(*source, 1, 10);
@@ -76,10 +76,10 @@ TEST(FileSource, ShuffleIsAPermutationOfSeedAndEpoch) {
   std::sort(sorted.begin(), sorted.end());
   for (std::size_t i = 0; i < sorted.size(); ++i) EXPECT_EQ(sorted[i], static_cast<std::int64_t>(i));
   EXPECT_EQ(Epoch(*source, 0, 83), first);  // any batch size, any order of epochs
-  EXPECT_EQ(Epoch(*OpenFileSource(Encoder(), options), 1, 7), second);
+  EXPECT_EQ(Epoch(*OpenFileSource(AnyEncoder(), options), 1, 7), second);
   FileSourceOptions other = options;
   other.seed = 10;
-  EXPECT_NE(Epoch(*OpenFileSource(Encoder(), other), 0, 10), first);
+  EXPECT_NE(Epoch(*OpenFileSource(AnyEncoder(), other), 0, 10), first);
 }
 
 TEST(FileSource, OrderIsUnbiased) {
@@ -92,7 +92,7 @@ TEST(FileSource, OrderIsUnbiased) {
 TEST(FileSource, VanishedFileIsAnErrorAtTheNextEpoch) {
   auto file = std::make_unique<TempFile>("f", Lines(0, 3));
   const std::string path = file->path();
-  const auto source = OpenFileSource(Encoder(), {.paths = {path}});
+  const auto source = OpenFileSource(AnyEncoder(), {.paths = {path}});
   Epoch(*source, 0, 2);
   file.reset();
   EXPECT_THAT([&] { source->StartEpoch(1); },
@@ -101,7 +101,7 @@ TEST(FileSource, VanishedFileIsAnErrorAtTheNextEpoch) {
 
 TEST(FileSource, AfterAnErrorTheEpochStartsAnew) {
   const TempFile file("f", Lines(0, 3) + "bad\n");
-  const auto source = OpenFileSource(Encoder(), {.paths = {file.path()}});
+  const auto source = OpenFileSource(AnyEncoder(), {.paths = {file.path()}});
   Batch batch;
   EXPECT_THROW(source->Next(10, batch), Error);
   source->StartEpoch(0);
@@ -116,11 +116,12 @@ TEST(FileSource, FilesMustAgreeAboutLabels) {
   const TempFile b("b", unlabelled.substr(2));
   EXPECT_THAT(
       [&] {
-        OpenFileSource(Encoder(), {.paths = {a.path(), b.path()}, .shuffle = true, .need_labels = false});
+        OpenFileSource(AnyEncoder(), {.paths = {a.path(), b.path()}, .shuffle = true, .need_labels = false});
       },
       ThrowsMessage<Error>(b.path() + " has no label, unlike " + a.path()));
-  EXPECT_THAT([] { OpenFileSource(Encoder(), {}); }, ThrowsMessage<Error>(HasSubstr("no data file given")));
-  const auto source = OpenFileSource(Encoder(), {.paths = {b.path()}, .need_labels = false});
+  EXPECT_THAT([] { OpenFileSource(AnyEncoder(), {}); },
+              ThrowsMessage<Error>(HasSubstr("no data file given")));
+  const auto source = OpenFileSource(AnyEncoder(), {.paths = {b.path()}, .need_labels = false});
   EXPECT_FALSE(source->description().has_labels);
 }
 

@@ -14,14 +14,14 @@ using test::Floats;
 using test::RandomFloats;
 using test::Z;
 
-struct Shape {
+struct DotShape {
   std::int64_t rows, features, dim;
 };
-const Shape kShapes[] = {{1, 1, 1},   {3, 2, 3},    {2, 3, 16}, {2, 4, 17},
-                         {2, 5, 100}, {3, 26, 128}, {1, 26, 5}, {0, 2, 4}};
+const DotShape kDotShapes[] = {{1, 1, 1},   {3, 2, 3},    {2, 3, 16}, {2, 4, 17},
+                               {2, 5, 100}, {3, 26, 128}, {1, 26, 5}, {0, 2, 4}};
 
 TEST(DotInteractionTest, ForwardMatchesNaiveOnEveryTarget) {
-  for (const Shape& s : kShapes) {
+  for (const DotShape& s : kDotShapes) {
     SCOPED_TRACE(testing::Message() << s.rows << " rows, " << s.features << " features of " << s.dim);
     const std::int64_t vectors = s.features + 1, width = vectors * s.dim;
     const DotInteraction arch(s.features, s.dim);
@@ -52,7 +52,7 @@ TEST(DotInteractionTest, ForwardMatchesNaiveOnEveryTarget) {
 }
 
 TEST(DotInteractionTest, BackwardMatchesNaiveOnEveryTarget) {
-  for (const Shape& s : kShapes) {
+  for (const DotShape& s : kDotShapes) {
     SCOPED_TRACE(testing::Message() << s.rows << " rows, " << s.features << " features of " << s.dim);
     const std::int64_t vectors = s.features + 1, width = vectors * s.dim;
     const std::int64_t stride = DotInteraction(s.features, s.dim).out_padded();
