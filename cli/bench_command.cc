@@ -1,6 +1,7 @@
 // hotrow bench: which part is measured.
 
 #include <memory>
+#include <vector>
 
 #include "cli/app.h"
 #include "cli/bench_flags.h"
@@ -9,6 +10,7 @@
 #include "cli/config_file.h"
 #include "cli/run_ranks.h"
 #include "cli/same_flags.h"
+#include "cli/targets.h"
 #include "hotrow/base/error.h"
 
 namespace hotrow::cli {
@@ -34,10 +36,16 @@ int RunAlone(BenchFlags& flags, MpiSession* processes) {
   return BenchGemm(flags, pool);
 }
 
+void CheckOutputs(const BenchFlags& flags) {
+  std::vector<NamedFile> outputs = {{"--json", flags.common.json}};
+  if (flags.part == "step") outputs.push_back(TraceTarget(flags.over));
+  CheckTargets(outputs, {{"--config", flags.common.config}});
+}
+
 int Run(BenchFlags& flags, CLI::App& app, MpiSession* processes) {
   if (!flags.common.config.empty()) ApplyConfigFile(app, flags.common.config);
   if (processes != nullptr) CheckSameFlags(app, processes->world());
-  CheckJsonTarget(flags.common);
+  if (WritesResults(processes)) CheckOutputs(flags);
   CheckRanksPerChip(flags, processes);
   if (flags.part == "step") return BenchStep(flags, processes);
   if (flags.part == "sparse") return BenchSparse(flags, processes);

@@ -75,10 +75,12 @@ class StepRun {
     AddHashes(flags_, trainer, json);
     json["model_bytes"] = trainer.ModelBytes();
     json["peak_rss_bytes"] = PeakRss(comm_);
+    if (comm_.rank() == 0) {
+      PrintResult(flags_.common, StepReport(flags_, json, result.step_seconds));
+      WriteJson(flags_.common, json);
+    }
+    // Last: whatever is wrong with it, the result is there.
     if (traced) WriteTrace(comm_, tracer, flags_.over.profile_dir);
-    if (comm_.rank() != 0) return kDone;
-    PrintResult(flags_.common, StepReport(flags_, json, result.step_seconds));
-    WriteJson(flags_.common, json);
     return kDone;
   }
 

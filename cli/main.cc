@@ -40,7 +40,7 @@ int Main(int argc, char** argv, MpiSession* processes) {
   try {
     root.parse(argc, argv);
   } catch (const CLI::Success& e) {  // --help, --version
-    return processes == nullptr || processes->world().rank() == 0 ? root.exit(e) : hotrow::cli::kDone;
+    return hotrow::cli::WritesResults(processes) ? root.exit(e) : hotrow::cli::kDone;
   }
   return RunChosen(root, commands, processes);
 }

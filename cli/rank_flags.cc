@@ -46,6 +46,10 @@ void AddRankFlags(CLI::App& app, RankFlags& f) {
       ->type_name("DIR");
 }
 
+NamedFile TraceTarget(const RankFlags& flags) {
+  return InMadeDirectory({"--profile-dir", flags.profile_dir}, "trace.json");
+}
+
 bool Pipelined(const RankFlags& flags) {
   if (flags.pipeline == "on") return true;
   if (flags.pipeline == "off") return false;

@@ -9,6 +9,7 @@
 #include "cli/app.h"
 #include "cli/model_flags.h"
 #include "cli/run_ranks.h"
+#include "cli/targets.h"
 #include "hotrow/comm/communicator.h"
 #include "hotrow/data/batch.h"
 #include "hotrow/train/trainer.h"
@@ -31,6 +32,9 @@ struct RankFlags {
 };
 
 void AddRankFlags(CLI::App& app, RankFlags& flags);
+
+/// What --profile-dir will write, for CheckTargets; makes the directory.
+NamedFile TraceTarget(const RankFlags& flags);
 
 /// --pipeline; throws Error that lists what is valid.
 bool Pipelined(const RankFlags& flags);

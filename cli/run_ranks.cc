@@ -44,6 +44,8 @@ int RunProcesses(const Launch& launch, FunctionRef<int(MpiSession&)> body) {
   }
 }
 
+bool WritesResults(MpiSession* processes) { return processes == nullptr || processes->world().rank() == 0; }
+
 int RunRanks(MpiSession* processes, std::int64_t ranks,
              FunctionRef<int(Communicator&, const RanksOfHost&)> body) {
   if (processes != nullptr) {

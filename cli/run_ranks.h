@@ -20,6 +20,9 @@ std::optional<Launch> LaunchOfThisProcess();
 /// build without it, a launcher that speaks another protocol) all fail, and the first of them says why.
 int RunProcesses(const Launch& launch, FunctionRef<int(MpiSession&)> body);
 
+/// Whether this process is the one that prints and writes files: rank 0's, or the only one.
+bool WritesResults(MpiSession* processes);
+
 struct RanksOfHost {
   int count = 1;          ///< ranks on this rank's host
   std::string transport;  ///< "threads" or "mpi"

@@ -173,7 +173,8 @@ DataSpec TrainingSpec(const TrainFlags& flags) {
   return spec;
 }
 
-// What cannot be written is refused before hours of training, not after.
+// What cannot be written is refused before hours of training, not after. By the process that will write it: a
+// directory may be on its host alone.
 void CheckOutputs(const TrainFlags& flags) {
   std::vector<NamedFile> inputs = {{"--config", flags.common.config}, {"--schema", flags.data.schema}};
   for (const auto& [flag, paths] :
@@ -181,7 +182,7 @@ void CheckOutputs(const TrainFlags& flags) {
     const std::vector<NamedFile> named = Named(flag, *paths);
     inputs.insert(inputs.end(), named.begin(), named.end());
   }
-  CheckTargets({{"--save", flags.save}, {"--json", flags.common.json}}, inputs);
+  CheckTargets({{"--save", flags.save}, {"--json", flags.common.json}, TraceTarget(flags.over)}, inputs);
 }
 
 // What all ranks of this process train on and evaluate with.
@@ -236,7 +237,6 @@ class TrainRun {
     if (data_.eval_source) eval_source.emplace(*data_.eval_source, config.reduction_units, comm_);
     const LoopResult result =
         TrainLoop(trainer, source, eval_source ? &*eval_source : nullptr, LoopOf(flags_), Observer());
-    if (traced) WriteTrace(comm_, tracer, flags_.over.profile_dir);
     if (!flags_.save.empty()) {
       std::map<std::string, std::string> metadata;
       if (data_.encoder) metadata["hotrow.encoder"] = data_.encoder->ToJson();
@@ -244,6 +244,8 @@ class TrainRun {
     }
     const Json json = ResultJson(flags_, result, host_, trainer);
     if (comm_.rank() == 0) Report(result, json);
+    // Last: whatever is wrong with it, the model and the result are there.
+    if (traced) WriteTrace(comm_, tracer, flags_.over.profile_dir);
     return result.reason == StopReason::kInterrupted ? kInterrupted : kDone;
   }
 
@@ -283,7 +285,7 @@ class TrainRun {
 int Run(TrainFlags& flags, CLI::App& app, MpiSession* processes) {
   if (!flags.common.config.empty()) ApplyConfigFile(app, flags.common.config);
   if (processes != nullptr) CheckSameFlags(app, processes->world());
-  CheckOutputs(flags);
+  if (WritesResults(processes)) CheckOutputs(flags);
   TrainData data = OpenData(flags);
   InstallInterruptHandler();
   return RunRanks(processes, flags.over.ranks, [&](Communicator& comm, const RanksOfHost& host) {

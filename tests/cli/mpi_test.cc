@@ -139,6 +139,27 @@ TEST_F(MpiProgram, RanksWithOtherFlags) {
   EXPECT_EQ(second(kBench + Words{"--quiet", "--seed", "0"}).exit_code, 0);
 }
 
+// A directory may be on rank 0's host alone.
+TEST_F(MpiProgram, OnlyTheRankThatWritesNeedsAPlace) {
+  const TemporaryDirectory directory;
+  const Words train = {"train", "--format",        "synthetic", "--cardinality", "50,9", "--samples",
+                       "64",    "--batch-size",    "32",        "--multi-hot",   "one",  "--threads",
+                       "1",     "--embedding-dim", "8",         "--dense-arch",  "8,8",  "--over-arch",
+                       "8,1",   "--dcn-low-rank",  "4",         "--quiet"};
+  const std::string script =
+      "[ \"$OMPI_COMM_WORLD_RANK\" = 0 ] || mount --bind /proc " + directory.path() + "; exec \"$@\"";
+  const Words unshared = {"-n", "2", "unshare", "--mount", "sh", "-c", script, "sh", HOTROW_TEST_BINARY};
+  if (RunProgram("/usr/bin/env", {"unshare", "--mount", "true"}).exit_code != 0)
+    GTEST_SKIP() << "ranks cannot have mounts of their own here";
+  for (const Words& args : {train, kBench}) {
+    const ProgramResult result =
+        MpiRun(unshared + args +
+               Words{"--json", directory.File("json"), "--profile-dir", directory.File("deep/trace")});
+    EXPECT_EQ(result.exit_code, 0) << result.err;
+    EXPECT_THAT(directory.List(), testing::ElementsAre("deep", "json"));
+  }
+}
+
 ProgramResult AsProcessOfPmi(const std::string& rank) {
   return RunProgram("/usr/bin/env",
                     Words{"PMI_RANK=" + rank, "PMI_SIZE=2", "timeout", "60", HOTROW_TEST_BINARY} + kBench);

@@ -93,6 +93,26 @@ TEST_F(Outputs, NeedAPlace) {
   ExpectMistake(small_->Args("predict", {"--out", "/proc/predictions"}), {"/proc/predictions: cannot write"});
 }
 
+// Before any training: nothing is saved, and nothing else is written.
+TEST_F(Outputs, ATraceNeedsAPlaceToo) {
+  const TemporaryDirectory directory;
+  const std::string file = directory.Write("file", "");
+  const std::string model = directory.File("model");
+  fs::create_directories(directory.File("full/trace.json"));
+  for (const auto& [trace, message] :
+       std::vector<std::pair<std::string, std::string>>{{file, "cannot make this directory"},
+                                                        {file + "/deeper", "cannot make this directory"},
+                                                        {"/proc/trace", "cannot make this directory"},
+                                                        {directory.File("full"), "is a directory"}}) {
+    ExpectMistake(TrainArgs({"--profile-dir", trace, "--save", model}), {"--profile-dir " + trace, message});
+    ExpectMistake({"bench", "--profile-dir", trace, "--json", model}, {"--profile-dir " + trace, message});
+  }
+  const std::string made = directory.File("made");
+  fs::create_directory(made);
+  ExpectMistake(TrainArgs({"--profile-dir", made, "--save", made + "/trace.json"}), {"file of --save"});
+  EXPECT_THAT(directory.List(), ElementsAre("file", "full", "made"));
+}
+
 TEST_F(Outputs, GoThroughLinks) {
   const TemporaryDirectory directory;
   fs::create_symlink("target", directory.File("link"));
