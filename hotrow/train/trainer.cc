@@ -212,10 +212,10 @@ void Trainer::DropNext() {
 double Trainer::FinishDense(std::int64_t moved_before) {
   const bool present = std::any_of(present_gradients_.begin(), present_gradients_.end(),
                                    [](const float* unit) { return unit != nullptr; });
-  double loss = SumOfLosses();
+  loss_ = SumOfLosses();
   {
     const TracedPhase phase(phases_, tracer_, Phase::kDenseAllReduce);
-    loss_sum_.StartAllReduce(comm_, {&loss, 1}, present);
+    loss_sum_.StartAllReduce(comm_, {&loss_, 1}, present);
     loss_sum_.Wait();
     dense_.FinishReduce();
   }
@@ -227,7 +227,7 @@ double Trainer::FinishDense(std::int64_t moved_before) {
   bytes_.Add(Phase::kDenseAllReduce, bytes);
   if (tracer_ != nullptr) tracer_->AddBytes(ToTraceName(Phase::kDenseAllReduce), bytes);
   if (config_.verify_every > 0 && step_ % config_.verify_every == 0) Verify();
-  return loss;
+  return loss_;
 }
 
 void Trainer::Predict(Batch& batch, std::span<float> logits) {

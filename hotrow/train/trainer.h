@@ -144,6 +144,7 @@ class Trainer {
   Buffer<float> logits_;
   std::vector<const float*> present_gradients_;  // of this rank's units; null for an empty one
   std::vector<double> unit_losses_;
+  double loss_ = 0;  // what loss_sum_ sums: peers may read it until that has ended, whatever Step does
   PendingSum<double> loss_sum_;
   std::vector<std::unique_ptr<TowerWorkspace>> workspaces_;  // a thread
   std::int64_t workspace_rows_ = 0;
