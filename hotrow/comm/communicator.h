@@ -8,8 +8,10 @@
 // (comm/mpi_session.h).
 //
 // Failure: when a rank fails, the others' pending and later collectives throw Aborted (thread ranks), or
-// their processes end (MPI): nobody hangs. Sizes on which the two sides disagree are a broken invariant,
-// std::logic_error.
+// their processes end (MPI): nobody hangs. Sizes or an Op on which the two sides disagree are a broken
+// invariant, std::logic_error, which thread ranks always notice. MPI ranks notice it by the messages that
+// arrive, and an empty part is none: what is expected and never sent is waited for, and what is sent where
+// nothing is expected is taken for a part of the next exchange with that rank.
 
 #include <array>
 #include <cstddef>

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "hotrow/base/error.h"
@@ -13,7 +14,14 @@ namespace hotrow::internal {
 
 namespace {
 
-constexpr int kTag = 1;
+int TagOf(Op op) { return 1 + static_cast<int>(op); }
+std::string_view NameOfTag(int tag) { return kOpNames.at(static_cast<std::size_t>(tag - 1)); }
+
+int ErrorClass(int code) {
+  int error_class = MPI_SUCCESS;
+  MPI_Error_class(code, &error_class);
+  return error_class;
+}
 
 // Calls message(begin, bytes, peer) for each message of each part that is for or from another rank.
 template <typename Part, typename Message>
@@ -41,14 +49,17 @@ void CheckMpi(int code, const char* call) {
 
 class MpiCommunicator::Transfer final : public Request::Pending {
  public:
+  explicit Transfer(Op op) : tag_(TagOf(op)) {}
+
+  // Any tag: an exchange that is another one on the other side is to be seen, not waited for.
   void Receive(MPI_Comm comm, std::byte* begin, int bytes, int peer) {
     receives_.push_back(MPI_REQUEST_NULL);
     expected_.push_back(bytes);
-    CheckMpi(MPI_Irecv(begin, bytes, MPI_BYTE, peer, kTag, comm, &receives_.back()), "MPI_Irecv");
+    CheckMpi(MPI_Irecv(begin, bytes, MPI_BYTE, peer, MPI_ANY_TAG, comm, &receives_.back()), "MPI_Irecv");
   }
   void Send(MPI_Comm comm, const std::byte* begin, int bytes, int peer) {
     sends_.push_back(MPI_REQUEST_NULL);
-    CheckMpi(MPI_Isend(begin, bytes, MPI_BYTE, peer, kTag, comm, &sends_.back()), "MPI_Isend");
+    CheckMpi(MPI_Isend(begin, bytes, MPI_BYTE, peer, tag_, comm, &sends_.back()), "MPI_Isend");
   }
 
   void WaitReceived() override {
@@ -56,17 +67,10 @@ class MpiCommunicator::Transfer final : public Request::Pending {
     std::vector<MPI_Status> statuses(receives_.size());
     const int code = MPI_Waitall(static_cast<int>(receives_.size()), receives_.data(), statuses.data());
     if (code == MPI_ERR_IN_STATUS) {
-      for (const MPI_Status& status : statuses) CheckMpi(status.MPI_ERROR, "MPI_Waitall");
+      for (std::size_t i = 0; i < statuses.size(); ++i) CheckFailed(statuses[i], expected_[i]);
     }
     CheckMpi(code, "MPI_Waitall");
-    for (std::size_t i = 0; i < statuses.size(); ++i) {
-      int bytes = 0;
-      CheckMpi(MPI_Get_count(&statuses[i], MPI_BYTE, &bytes), "MPI_Get_count");
-      if (bytes != expected_[i]) {
-        throw std::logic_error(fmt::format("rank {} sends {} bytes, where {} are expected",
-                                           statuses[i].MPI_SOURCE, bytes, expected_[i]));
-      }
-    }
+    for (std::size_t i = 0; i < statuses.size(); ++i) CheckArrived(statuses[i], expected_[i]);
     receives_.clear();
     expected_.clear();
   }
@@ -85,6 +89,29 @@ class MpiCommunicator::Transfer final : public Request::Pending {
   }
 
  private:
+  // Of several receives of which some failed, the others may be pending still: no failure of theirs.
+  static void CheckFailed(const MPI_Status& status, int expected) {
+    const int error = ErrorClass(status.MPI_ERROR);
+    if (error == MPI_ERR_PENDING) return;
+    if (error == MPI_ERR_TRUNCATE)
+      throw std::logic_error(
+          fmt::format("rank {} sends more than the {} bytes that are expected", status.MPI_SOURCE, expected));
+    CheckMpi(status.MPI_ERROR, "MPI_Waitall");
+  }
+  void CheckArrived(const MPI_Status& status, int expected) const {
+    if (status.MPI_TAG != tag_) {
+      throw std::logic_error(
+          fmt::format("ranks disagree on their next exchange: rank {} calls {}, this one {}",
+                      status.MPI_SOURCE, NameOfTag(status.MPI_TAG), NameOfTag(tag_)));
+    }
+    int bytes = 0;
+    CheckMpi(MPI_Get_count(&status, MPI_BYTE, &bytes), "MPI_Get_count");
+    if (bytes == expected) return;
+    throw std::logic_error(
+        fmt::format("rank {} sends {} bytes, where {} are expected", status.MPI_SOURCE, bytes, expected));
+  }
+
+  int tag_;
   std::vector<MPI_Request> receives_;
   std::vector<int> expected_;  // bytes of each receive
   std::vector<MPI_Request> sends_;
@@ -107,8 +134,8 @@ MpiCommunicator::~MpiCommunicator() {
 }
 
 std::unique_ptr<Request::Pending> MpiCommunicator::DoStart(std::span<const SendPart> send,
-                                                           std::span<const ReceivePart> receive, Op /*op*/) {
-  auto transfer = std::make_unique<Transfer>();
+                                                           std::span<const ReceivePart> receive, Op op) {
+  auto transfer = std::make_unique<Transfer>(op);
   try {
     // Receives first: a message that finds one waiting needs no copy.
     ForEachMessage(receive, rank_, max_message_bytes_, [&](std::byte* begin, int bytes, int peer) {

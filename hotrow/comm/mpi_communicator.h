@@ -16,7 +16,8 @@ void CheckMpi(int code, const char* call);
 
 /// Every part of an exchange is a message of its own from the sender's span to the receiver's (several where
 /// it is long); empty parts are no messages. Messages between two ranks match in the order of their start,
-/// and all ranks start exchanges in one order, so one tag serves for all.
+/// and all ranks start exchanges in one order, so tags are not needed for that: they say the Op, which the
+/// receiver compares with its own.
 class MpiCommunicator final : public Communicator {
  public:
   /// A communicator of its own over the ranks of `parent`. Collective.

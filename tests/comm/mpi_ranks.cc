@@ -72,6 +72,24 @@ int SizesDisagree(Communicator& comm) {
   return 0;
 }
 
+int MoreThanExpected(Communicator& comm) {
+  std::vector<char> data(static_cast<std::size_t>(3 - comm.rank()));
+  Broadcast<char>(comm, data);
+  StepsFor(comm, 60);
+  return 0;
+}
+
+// Of equal sizes: each would take the other's bytes for what it waits for.
+int OpsDisagree(Communicator& comm) {
+  std::vector<std::int64_t> received(static_cast<std::size_t>(comm.size()));
+  if (comm.rank() == 0) {
+    AllGather(comm, std::int64_t{1});
+  } else {
+    AllToAll<std::int64_t>(comm, std::vector<std::int64_t>(received.size()), received);
+  }
+  return 0;
+}
+
 int OneIsKilled(Communicator& comm) {
   comm.Barrier();
   if (comm.rank() == 1) raise(SIGKILL);
@@ -88,10 +106,12 @@ struct Failure {
   std::string_view name;
   int (*body)(Communicator&);
 };
-constexpr std::array<Failure, 6> kFailures = {{{"throw", OneThrows},
+constexpr std::array<Failure, 8> kFailures = {{{"throw", OneThrows},
                                                {"throw-in-flight", OneThrowsInFlight},
                                                {"all-throw", AllThrowTheSame},
                                                {"sizes-disagree", SizesDisagree},
+                                               {"more-than-expected", MoreThanExpected},
+                                               {"ops-disagree", OpsDisagree},
                                                {"kill", OneIsKilled},
                                                {"code", OneLeavesWithAnotherCode}}};
 

@@ -128,6 +128,11 @@ TEST_F(Mpi, AMistakeThatAllRanksSeeIsPrintedOnce) {
 
 TEST_F(Mpi, SizesThatDisagreeEndAll) {
   ExpectOneCause(2, "sizes-disagree", 1, "failed: rank 0 sends 2 bytes");
+  ExpectOneCause(2, "more-than-expected", 1, "failed: rank 0 sends more than the 2 bytes");
+}
+
+TEST_F(Mpi, OtherExchangesOfTheSameSizeEndAll) {
+  ExpectOneCause(2, "ops-disagree", 1, "failed: ranks disagree on their next exchange");
 }
 
 TEST_F(Mpi, AKilledRankEndsAll) {
