@@ -1,5 +1,7 @@
 #include "cli/run_ranks.h"
 
+#include <fmt/core.h>
+
 #include <chrono>
 #include <cstdlib>
 #include <exception>
@@ -16,9 +18,17 @@
 namespace hotrow::cli {
 namespace {
 
-// How long a process that has nothing to say waits for the first to say it: a launcher ends the others when
-// one has ended with a failure.
-constexpr auto kWordOfTheFirst = std::chrono::seconds(5);
+// The first process says what all may have found. A launcher ends the others when one has ended with a
+// failure.
+void LeaveTheWordToTheFirst(const Launch& launch) {
+  if (launch.rank != 0) std::this_thread::sleep_for(std::chrono::seconds(kSecondsToSpeak));
+}
+
+std::exception_ptr OthersNotJoined(const Launch& launch, int joined) {
+  return std::make_exception_ptr(
+      Error(fmt::format("{} started {} processes and MPI joined {}; under Slurm: srun --mpi=pmix, or mpirun",
+                        launch.launcher, launch.size, joined)));
+}
 
 }  // namespace
 
@@ -28,20 +38,22 @@ std::optional<Launch> LaunchOfThisProcess() {
 }
 
 int RunProcesses(const Launch& launch, FunctionRef<int(MpiSession&)> body) {
+  std::optional<MpiSession> session;
   try {
-    std::optional<MpiSession> session(std::in_place);
-    if (const int joined = session->world().size(); joined != launch.size) {
-      session.reset();  // this world is whole, and ends as it should
-      Fail("{} started {} processes and MPI joined {}; under Slurm: srun --mpi=pmix, or mpirun",
-           launch.launcher, launch.size, joined);
-    }
-    return session->Run([&](Communicator&) { return body(*session); },
-                        [](std::exception_ptr failure) { return ReportFailure(failure); });
+    session.emplace();
   } catch (...) {
-    if (launch.rank == 0) return ReportFailure(std::current_exception());
-    std::this_thread::sleep_for(kWordOfTheFirst);
+    // Whoever is still there may be the only one that MPI failed, while the first waits for it.
+    LeaveTheWordToTheFirst(launch);
+    return ReportFailure(std::current_exception());
+  }
+  if (const int joined = session->world().size(); joined != launch.size) {
+    session.reset();  // this world is whole, and ends as it should
+    if (launch.rank == 0) return ReportFailure(OthersNotJoined(launch, joined));
+    LeaveTheWordToTheFirst(launch);  // who has found the same
     return kUsersMistake;
   }
+  return session->Run([&](Communicator&) { return body(*session); },
+                      [](std::exception_ptr failure) { return ReportFailure(failure); });
 }
 
 bool WritesResults(MpiSession* processes) { return processes == nullptr || processes->world().rank() == 0; }

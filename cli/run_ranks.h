@@ -17,7 +17,8 @@ std::optional<Launch> LaunchOfThisProcess();
 
 /// Joins the processes of a launcher, calls body in each and returns rank 0's exit code. From here on
 /// whatever a process throws is reported once, and ends all with its code. Processes that MPI cannot join (a
-/// build without it, a launcher that speaks another protocol) all fail, and the first of them says why.
+/// launcher that speaks another protocol) all fail, and the first of them says why. Where MPI does not start,
+/// each that is still there after a while says so: it may be the only one.
 int RunProcesses(const Launch& launch, FunctionRef<int(MpiSession&)> body);
 
 /// Whether this process is the one that prints and writes files: rank 0's, or the only one.

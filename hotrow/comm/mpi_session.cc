@@ -17,12 +17,12 @@ namespace {
 
 using internal::CheckMpi;
 
-// How long a failing rank leaves the word to another one: to those of earlier hosts, a step each, and to the
-// one of its own host that was first, until the world is surely ending. A step is longer than mpirun takes to
-// end ranks on other hosts with cores that many ranks share: over one second with 32 ranks on two cores.
-constexpr auto kHostStep = std::chrono::seconds(2);
+// How long the first failing rank of a host leaves the word to earlier hosts, a step each, up to kHostSteps.
+// The host's others wait for a step more than the longest of these, kSecondsToSpeak. A step is longer than
+// mpirun takes to end ranks on other hosts with cores that many ranks share: over one second with 32 ranks on
+// two cores.
 constexpr int kHostSteps = 3;
-constexpr auto kGrace = std::chrono::seconds(5);
+constexpr auto kHostStep = std::chrono::seconds(kSecondsToSpeak / (kHostSteps + 1));
 
 }  // namespace
 
@@ -105,7 +105,7 @@ int MpiSession::Run(FunctionRef<int(Communicator&)> body, FunctionRef<int(std::e
       std::this_thread::sleep_for(kHostStep * std::min(state_->host_number, kHostSteps));
       code = report(std::current_exception());
     } else {
-      std::this_thread::sleep_for(kGrace);
+      std::this_thread::sleep_for(std::chrono::seconds(kSecondsToSpeak));
     }
     MPI_Abort(MPI_COMM_WORLD, code);
     std::abort();  // MPI_Abort does not return

@@ -30,6 +30,10 @@ struct Launch {
 /// as std::getenv does. Nothing if the process was not started by an MPI launcher.
 std::optional<Launch> DetectLaunch(FunctionRef<const char*(const char*)> lookup);
 
+/// How long a process that leaves the word on a failure to another one stays before it ends: longer than that
+/// one may wait before it speaks (Run).
+inline constexpr int kSecondsToSpeak = 8;
+
 struct MpiOptions {
   /// Longer parts travel as several messages. MPI counts are int, hence at most 2^31 - 1; tests lower it.
   std::int64_t max_message_bytes = std::int64_t{1} << 30;
@@ -53,8 +57,8 @@ class MpiSession {
 
   /// Returns body(world()). When it throws, every process of the world ends, this function does not return,
   /// and mpirun's exit code is the failing rank's report(exception). Of the ranks of a host that fail, one
-  /// reports, the first; hosts after the first wait a moment before they do, so that a mistake that all ranks
-  /// notice is printed once.
+  /// reports, the first; hosts after the first wait two to six seconds before they do, so that a mistake that
+  /// all ranks notice is printed once.
   int Run(FunctionRef<int(Communicator&)> body, FunctionRef<int(std::exception_ptr)> report);
 
  private:

@@ -63,6 +63,17 @@ def main():
         expect(done.stderr.count("error: ") == 1, "a mistake of all ranks is said once", done)
         expect(seconds < 15, f"a mistake ends all ranks soon, not after {seconds:.0f} s", done)
 
+        # Only the last host's ranks find a mistake: none of the hosts it leaves the word to will speak.
+        wrapper = os.path.join(directory, "last_host.sh")
+        with open(wrapper, "w") as file:
+            file.write(f'#!/bin/sh\n[ "$OMPI_COMM_WORLD_RANK" -lt {WORLD - RANKS_PER_HOST} ] || set -- "$@" --nope\n'
+                       'exec "$@"\n')
+        os.chmod(wrapper, 0o755)
+        done, seconds = run(on_hosts + [wrapper, hotrow] + BENCH + ["--steps", "1000000"])
+        expect(done.returncode == 2, "a mistake on the last host has a mistake's exit code", done)
+        expect(done.stderr.count("error: ") == 1, "a mistake on the last host is said, once", done)
+        expect(seconds < 25, f"a mistake on the last host ends all soon, not after {seconds:.0f} s", done)
+
         # One rank's process is killed while all train; the steps alone would take minutes.
         rank = os.path.join(directory, "rank.sh")
         with open(rank, "w") as file:
