@@ -48,6 +48,9 @@ command -v mpirun >/dev/null || cannot "there is no mpirun (Debian: openmpi-bin)
 # No match is no failure: a run may have made none yet.
 namespaces_of() { ip netns list 2>/dev/null | grep -oE "^hotrow-$1-[0-9]+" || true; }
 
+# A run holds the lock of its number for as long as its script lives.
+lock_of() { echo "/run/hotrow_hosts.$1.lock"; }
+
 # What is being removed may be gone already: its processes end, and another run may be removing the same leftovers.
 remove_run() {
   local name pids
@@ -57,16 +60,21 @@ remove_run() {
     [[ -z "$pids" ]] || kill -KILL $pids 2>/dev/null || true
     ip netns delete "$name" 2>/dev/null || true
   done
-  rm -rf "${TMPDIR:-/tmp}/hotrow_hosts.$1".*
+  rm -rf "${TMPDIR:-/tmp}/hotrow_hosts.$1".* "$(lock_of "$1")"
 }
 
 remove_leftovers() {
   local process
   for process in $(namespaces_of '[0-9]+' | cut -d- -f2 | sort -u); do
-    # By its command, too: the number may be another process's by now.
-    grep -qs hosts.sh "/proc/$process/cmdline" || remove_run "$process"
+    [[ "$process" -ne $$ ]] || continue
+    # Nobody holds a lock that can be taken; a missing one is made by asking.
+    ! flock --nonblock "$(lock_of "$process")" true || remove_run "$process"
   done
 }
+
+remove_run "$$"  # a killed run's that had this number
+exec {lock}>"$(lock_of "$$")"
+flock --nonblock "$lock" || cannot "another process holds $(lock_of "$$")"
 
 mpirun_process=""
 files="$(mktemp -d "${TMPDIR:-/tmp}/hotrow_hosts.$$.XXXXXX")"
@@ -122,7 +130,7 @@ chmod +x "$files/enter" "$files/agent"
 # In the background, so that a signal to this script is heard at once. Ranks outnumber cores, so they yield while they wait.
 OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 "$files/enter" 1 \
   mpirun --hostfile "$files/hostfile" -n "$((hosts * ranks))" --bind-to none --mca plm_rsh_agent "$files/agent" \
-  --mca btl tcp,self --mca oob_tcp_if_include eth0 --mca btl_tcp_if_include eth0 --mca mpi_yield_when_idle 1 "$@" &
+  --mca btl tcp,self --mca oob_tcp_if_include eth0 --mca btl_tcp_if_include eth0 --mca mpi_yield_when_idle 1 "$@" {lock}>&- &
 mpirun_process=$!
 code=0
 wait "$mpirun_process" || code=$?

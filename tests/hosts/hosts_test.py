@@ -6,6 +6,7 @@
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -37,6 +38,30 @@ def expect(condition, what, done):
         sys.exit(f"FAILED: {what}\nexit code {done.returncode}\n{done.stdout[-4000:]}\n{done.stderr[-4000:]}")
 
 
+def namespaces(process):
+    return sum(line.startswith(f"hotrow-{process.pid}-") for line in subprocess.getoutput("ip netns list").splitlines())
+
+
+def check_leftovers(script, directory):
+    """Another run leaves a live one alone, whatever its script is called, and removes what a killed one has left."""
+    other_name = os.path.join(directory, "cluster")
+    shutil.copy(script, other_name)
+    one_host = ["--hosts", "1", "--ranks", "1", "--"]
+    live = subprocess.Popen([other_name] + one_host + ["sleep", "60"], stderr=subprocess.DEVNULL)
+    try:
+        deadline = time.monotonic() + 20
+        while namespaces(live) < 2 and time.monotonic() < deadline:
+            time.sleep(0.1)
+        done, _ = run([script] + one_host + ["true"])
+        expect(done.returncode == 0 and namespaces(live) == 2, "a run leaves another one alone", done)
+    finally:
+        live.kill()
+        live.wait()
+    expect(namespaces(live) == 2, "a killed run leaves its hosts", done)
+    done, _ = run([script] + one_host + ["true"])
+    expect(done.returncode == 0 and namespaces(live) == 0, "what a killed run has left is removed", done)
+
+
 def main():
     script, hotrow = sys.argv[1:3]
     on_hosts = [script, "--hosts", str(HOSTS), "--ranks", str(RANKS_PER_HOST), "--"]
@@ -46,6 +71,7 @@ def main():
         if done.returncode == 77:
             print(done.stderr)
             return 77
+        check_leftovers(script, directory)
         expect(done.returncode == 0, "32 ranks on 4 hosts train", done)
         done, _ = run([hotrow] + BENCH + ["--steps", "5", "--per-chip-batch", str(BATCH * WORLD), "--json", one])
         expect(done.returncode == 0, "one process trains", done)
