@@ -97,17 +97,13 @@ void PlaceOnRanks(const RankFlags& flags, const ModelFlags& model_flags,
   ValidateReductionUnits(config.reduction_units, world);
   if (world == 1) return;
   // Which of the ranks are on this host is not said: as many of the largest may be.
-  RankBytes largest;
-  for (const RankBytes& rank : BytesPerRank(*config.plan, model)) {
-    if (rank.total() > largest.total()) largest = rank;
-  }
-  const std::int64_t bytes = CheckedMul(largest.total(), host.count);
-  config.storage = ParseTableStorage(model_flags.tables, bytes);
+  const RankBytes here = MostBytesOf(BytesPerRank(*config.plan, model), host.count);
+  config.storage = ParseTableStorage(model_flags.tables, here.total());
   // Thread ranks add up what they need themselves; a process sees only its own part.
   if (comm.shares_memory()) return;
   const EmbeddingOptions options{
       .optimizer = config.optimizer, .kernel = config.kernel, .storage = config.storage};
-  CheckTableMemory(options, bytes, CheckedMul(largest.weights, host.count));
+  CheckTableMemory(options, here.total(), here.weights);
 }
 
 }  // namespace hotrow::cli

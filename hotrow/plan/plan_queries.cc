@@ -68,4 +68,16 @@ std::vector<RankBytes> BytesPerRank(const ShardingPlan& plan, std::span<const Ta
   return bytes;
 }
 
+RankBytes MostBytesOf(std::vector<RankBytes> ranks, std::int64_t count) {
+  std::ranges::sort(ranks, std::ranges::greater(), &RankBytes::total);
+  RankBytes most;
+  for (std::int64_t r = 0; r < std::min(count, std::ssize(ranks)); ++r) {
+    const RankBytes& rank = ranks[static_cast<std::size_t>(r)];
+    most.weights = CheckedAdd(most.weights, rank.weights);
+    most.state = CheckedAdd(most.state, rank.state);
+    CheckedAdd(most.weights, most.state);
+  }
+  return most;
+}
+
 }  // namespace hotrow

@@ -59,4 +59,7 @@ struct RankBytes {
 /// `model` is in the plan's order. Throws Error when a sum does not fit in 63 bits.
 std::vector<RankBytes> BytesPerRank(const ShardingPlan& plan, std::span<const TableShape> model);
 
+/// The most that `count` of the ranks hold together, at most all of them. Throws Error as BytesPerRank does.
+RankBytes MostBytesOf(std::vector<RankBytes> ranks, std::int64_t count);
+
 }  // namespace hotrow

@@ -140,6 +140,17 @@ TEST(BytesPerRank, CountsWeightsAndState) {
   EXPECT_EQ(bytes[2].total(), 4 * 35);
 }
 
+TEST(BytesPerRank, TheMostOnAHostIsOfItsLargestRanks) {
+  const std::vector<RankBytes> ranks = {{10, 1}, {0, 0}, {400, 50}, {30, 2}};
+  EXPECT_EQ(MostBytesOf(ranks, 1).total(), 450);
+  EXPECT_EQ(MostBytesOf(ranks, 2).weights, 430);
+  EXPECT_EQ(MostBytesOf(ranks, 2).state, 52);
+  EXPECT_EQ(MostBytesOf(ranks, 4).total(), 493) << "all: what the model takes, not four times the largest";
+  EXPECT_EQ(MostBytesOf(ranks, 9).total(), 493);
+  constexpr std::int64_t kHalf = std::int64_t{1} << 62;
+  EXPECT_THROW(MostBytesOf({{kHalf, 0}, {kHalf, 0}}, 2), Error);
+}
+
 TEST(BytesPerRank, OverflowIsAnError) {
   constexpr std::int64_t kRows = std::int64_t{1} << 59;
   const std::vector<TableShape> model = {Table("t", kRows, 4)};
