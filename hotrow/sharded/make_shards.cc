@@ -26,8 +26,11 @@ void CheckMemory(const std::vector<RankShard>& shards, const EmbeddingOptions& o
     bytes[0] = CheckedAdd(bytes[0], CheckedMul(CheckedMul(held.shard.rows, stride), sizeof(float)));
     bytes[1] = CheckedAdd(bytes[1], UnfusedBackward::GradientBytes(held.shard.rows, held.shard.columns));
   }
-  if (comm.shares_memory()) AllReduceSum<std::int64_t>(comm, bytes);
-  CheckTableMemory(options, bytes[0], bytes[1]);
+  if (!comm.shares_memory()) return CheckTableMemory(options, bytes[0], bytes[1]);
+  AllReduceSum<std::int64_t>(comm, bytes);
+  // Before any rank makes tables, which would then count as memory that is not there.
+  if (comm.rank() == 0) CheckTableMemory(options, bytes[0], bytes[1]);
+  comm.Barrier();
 }
 
 }  // namespace
