@@ -26,14 +26,6 @@ std::vector<std::string> GatherText(Communicator& comm, const std::string& mine,
   return all;
 }
 
-std::string BroadcastText(Communicator& comm, std::string text, int root) {
-  auto size = static_cast<std::int64_t>(text.size());
-  Broadcast<std::int64_t>(comm, std::span(&size, 1), root);
-  text.resize(static_cast<std::size_t>(size));
-  Broadcast<char>(comm, text, root);
-  return text;
-}
-
 void CheckAgreement(Communicator& comm, std::span<const std::byte> mine, std::string_view what) {
   struct Digest {
     std::uint64_t size = 0;

@@ -54,26 +54,22 @@ std::vector<std::span<T>> Cut(std::span<T> data, std::span<const std::int64_t> c
   return parts;
 }
 
-/// Sends send_parts[r] to rank r and receives receive_parts[r] from it. Uneven; empty parts are ordinary.
-template <typename T>
-Request StartAllToAllV(Communicator& comm, std::span<const std::span<const T>> send_parts,
-                       std::span<const std::span<T>> receive_parts, Op op = Op::kAllToAll) {
-  const auto ranks = static_cast<std::size_t>(comm.size());
-  HOTROW_CHECK(send_parts.size() == ranks && receive_parts.size() == ranks);
-  Parts<T> parts(comm);
-  for (std::size_t r = 0; r < ranks; ++r) {
-    parts.Send(static_cast<int>(r), send_parts[r]);
-    parts.Receive(static_cast<int>(r), receive_parts[r]);
-  }
-  return parts.Start(comm, op);
-}
-
-/// The same on consecutive parts of one span each, by counts.
+/// Sends the r-th part of `send` to rank r and receives the r-th of `receive` from it: consecutive, of the
+/// given counts. Empty parts are ordinary.
 template <typename T>
 Request StartAllToAllV(Communicator& comm, std::span<const T> send, std::span<const std::int64_t> send_counts,
                        std::span<T> receive, std::span<const std::int64_t> receive_counts,
                        Op op = Op::kAllToAll) {
-  return StartAllToAllV<T>(comm, Cut(send, send_counts), Cut(receive, receive_counts), op);
+  const auto ranks = static_cast<std::size_t>(comm.size());
+  HOTROW_CHECK(send_counts.size() == ranks && receive_counts.size() == ranks);
+  const auto sent = Cut(send, send_counts);
+  const auto received = Cut(receive, receive_counts);
+  Parts<T> parts(comm);
+  for (std::size_t r = 0; r < ranks; ++r) {
+    parts.Send(static_cast<int>(r), sent[r]);
+    parts.Receive(static_cast<int>(r), received[r]);
+  }
+  return parts.Start(comm, op);
 }
 
 /// Sends the r-th of size() equal parts of `send` to rank r; receives likewise.
@@ -94,13 +90,6 @@ Request StartAllToAll(Communicator& comm, std::span<const T> send, std::span<T> 
 template <typename T>
 void AllToAll(Communicator& comm, std::span<const T> send, std::span<T> receive) {
   StartAllToAll(comm, send, receive).Wait();
-}
-
-/// What every rank will send to this one, when counts[r] is what this one will send to rank r.
-inline std::vector<std::int64_t> ExchangeCounts(Communicator& comm, std::span<const std::int64_t> counts) {
-  std::vector<std::int64_t> received(counts.size());
-  AllToAll<std::int64_t>(comm, counts, received);
-  return received;
 }
 
 /// parts[r] receives rank r's part, whose size every rank knows; parts[rank()] is what this rank gives, in
@@ -165,9 +154,6 @@ void Broadcast(Communicator& comm, std::span<T> data, int root = 0) {
   parts.Receive(root, data);
   parts.Start(comm, Op::kBroadcast).Wait();
 }
-
-/// The root's text on every rank.
-std::string BroadcastText(Communicator& comm, std::string text, int root = 0);
 
 /// Element-wise over ranks, in place. Every rank receives all: for timings and flags, not for gradients.
 template <typename T>

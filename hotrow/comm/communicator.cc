@@ -59,11 +59,6 @@ Request Communicator::StartAllToAll(std::span<const SendPart> send, std::span<co
   return Request(std::move(pending));
 }
 
-void Communicator::AllToAll(std::span<const SendPart> send, std::span<const ReceivePart> receive, Op op) {
-  Request request = StartAllToAll(send, receive, op);
-  request.Wait();
-}
-
 std::int64_t Communicator::sent() const {
   return std::accumulate(sent_.begin(), sent_.end(), std::int64_t{0});
 }

@@ -91,8 +91,6 @@ class Communicator {
   /// Progress of any request; an exchange does not order ranks otherwise: it is no barrier.
   Request StartAllToAll(std::span<const SendPart> send, std::span<const ReceivePart> receive,
                         Op op = Op::kAllToAll);
-  /// StartAllToAll and Wait.
-  void AllToAll(std::span<const SendPart> send, std::span<const ReceivePart> receive, Op op = Op::kAllToAll);
 
   /// Moves what can be moved now, for all pending requests. Worth a call now and then during long work.
   virtual void Progress() = 0;

@@ -54,7 +54,6 @@ class ThreadExchange {
   void ThrowIfAborted() const {
     if (aborted_) throw Aborted();
   }
-  bool aborted() const { return aborted_; }
   /// Ends the world. `cause` may be null: given up without one (yet), or because another rank did.
   void Abort(int rank, std::exception_ptr cause);
   /// This rank's function has returned: it publishes nothing any more.
@@ -62,7 +61,6 @@ class ThreadExchange {
 
   /// Publishes rank's part in operation `sequence`. Throws std::logic_error when others call it another op.
   Operation& Publish(std::uint64_t sequence, int rank, Op op, std::span<const SendPart> send);
-  bool Complete(const Operation& operation) const { return operation.published == ranks_; }
   /// The rank is done with the operation; the last one frees it for reuse.
   void Done(Operation& operation);
 

@@ -21,7 +21,6 @@ class DenseOptimizer {
   DenseOptimizer(const OptimizerConfig& config, const Parameters& parameters);
 
   const OptimizerConfig& config() const { return config_; }
-  void set_learning_rate(float learning_rate) { config_.learning_rate = learning_rate; }
 
   /// A whole DenseUpdate.
   void Step(Parameters& parameters, std::span<const float* const> unit_gradients, std::int64_t step,

@@ -142,10 +142,6 @@ void EmbeddingBagCollection::Backward(const KeyedJaggedTensor& batch, PooledView
   }
 }
 
-void EmbeddingBagCollection::set_learning_rate(float learning_rate) {
-  impl_->optimizer.learning_rate = learning_rate;
-}
-
 std::uint64_t EmbeddingBagCollection::WeightsHash(ThreadPool& pool) const {
   std::uint64_t sum = 0;
   for (const auto& table : impl_->tables) sum += HashWeights(*table, pool);

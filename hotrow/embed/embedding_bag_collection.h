@@ -57,8 +57,6 @@ class EmbeddingBagCollection {
   void Backward(const KeyedJaggedTensor& batch, PooledView<const float> gradient,
                 std::int64_t reduction_units, std::int64_t step, ThreadPool& pool);
 
-  void set_learning_rate(float learning_rate);
-
   /// Sum modulo 2^64 over (table name, row, aligned 4-column group, its bytes) of XXH3: weights, and
   /// optimizer state. Equal for eager and lazy tables and any sharding. Cost: every row of every table.
   std::uint64_t WeightsHash(ThreadPool& pool) const;

@@ -38,14 +38,12 @@ std::vector<RankShard> ShardsOfRank(const ShardingPlan& plan, std::int64_t rank)
 std::vector<std::int64_t> FeaturesOfRank(const ShardingPlan& plan, std::span<const TableShape> model,
                                          std::int64_t rank);
 
-/// Where the rows of a row_wise or grid table are: row id is on rank first_ranks[g] + OwnerInGroup(id) for
+/// Where the rows of a row_wise or grid table are: row id is on rank first_ranks[g] + id / block_size for
 /// each group g that holds a column slice of it (row_wise: one group, all the ranks).
 struct RowSplit {
   std::int64_t block_size = 1;
   std::int64_t ranks = 1;                 ///< a group's
   std::vector<std::int64_t> first_ranks;  ///< of the groups, ascending, each once
-
-  std::int64_t OwnerInGroup(std::int64_t row) const { return row / block_size; }  ///< row in [0, rows)
 };
 RowSplit RowSplitOf(const TablePlan& table, std::int64_t world);
 

@@ -329,10 +329,6 @@ std::int64_t ShardedEmbeddingBagCollection::TableOfFeature(std::int64_t f) const
   return static_cast<std::int64_t>(impl_->table_of_feature[Index(f)]);
 }
 
-void ShardedEmbeddingBagCollection::set_learning_rate(float learning_rate) {
-  impl_->options.optimizer.learning_rate = learning_rate;
-}
-
 std::uint64_t ShardedEmbeddingBagCollection::WeightsHash() const {
   std::uint64_t sum = 0;
   for (const HeldShard& shard : impl_->shards) {

@@ -70,8 +70,6 @@ class ShardedEmbeddingBagCollection {
   /// multiple of the ranks where tables are data_parallel; applies the optimizer once. `step` counts from 1.
   void Backward(int slot, PooledView<const float> gradient, std::int64_t reduction_units, std::int64_t step);
 
-  void set_learning_rate(float learning_rate);
-
   /// This rank's part: the parts of all ranks add up, modulo 2^64, to EmbeddingBagCollection's hash of the
   /// whole tables. Replicas count on rank 0. Not collective.
   std::uint64_t WeightsHash() const;

@@ -136,8 +136,9 @@ void ClocksAreCompared(Communicator& comm) {
 void TracesAreGathered(Communicator& comm) {
   Tracer tracer;
   for (int i = 0; i <= comm.rank(); ++i) tracer.AddSpan(TraceName::kStep, TraceNow(), TraceNow());
-  const std::string directory = BroadcastText(
-      comm, (std::filesystem::temp_directory_path() / fmt::format("hotrow_trace_{}", getpid())).string());
+  // Rank 0's is the one that counts.
+  const std::string directory =
+      (std::filesystem::temp_directory_path() / fmt::format("hotrow_trace_{}", getpid())).string();
   WriteTrace(comm, tracer, directory + "/made");
   if (comm.rank() != 0) return;
   std::ifstream file(directory + "/made/trace.json");

@@ -113,10 +113,10 @@ TEST(RowSplit, FindsTheShardOfEveryRow) {
         if (s.first_row <= row && row < s.first_row + s.rows) expected.insert(s.rank);
       }
       std::set<std::int64_t> found;
-      for (const std::int64_t first : split.first_ranks) found.insert(first + split.OwnerInGroup(row));
+      for (const std::int64_t first : split.first_ranks) found.insert(first + row / split.block_size);
       EXPECT_EQ(found, expected);
       EXPECT_EQ(found.size(), split.first_ranks.size());
-      EXPECT_LT(split.OwnerInGroup(row), split.ranks);
+      EXPECT_LT(row / split.block_size, split.ranks);
     }
   }
   EXPECT_GT(seen, 50);
