@@ -240,6 +240,7 @@ class TrainRun {
     if (!flags_.save.empty()) {
       std::map<std::string, std::string> metadata;
       if (data_.encoder) metadata["hotrow.encoder"] = data_.encoder->ToJson();
+      const TraceSpan span(trainer.tracer(), TraceName::kCheckpoint);
       SaveModel(trainer, flags_.save, metadata);
     }
     const Json json = ResultJson(flags_, result, host_, trainer);

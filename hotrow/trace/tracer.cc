@@ -8,7 +8,7 @@ namespace hotrow {
 namespace {
 
 constexpr std::array<std::string_view, kTraceNames - kPhases> kOtherNames = {
-    "step", "read_batch", "wait", "unit", "verify", "evaluate", "checkpoint"};
+    "step", "read_batch", "unit", "verify", "evaluate", "checkpoint"};
 
 }  // namespace
 

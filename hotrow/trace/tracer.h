@@ -17,14 +17,13 @@ namespace hotrow {
 /// Everything that has a span: the phases of a step, by their own numbers, and these.
 enum class TraceName : std::uint8_t {
   kStep = kPhases,
-  kReadBatch,
-  kWait,  ///< for other ranks
-  kUnit,  ///< one thread's work on one reduction unit
+  kReadBatch,  ///< waiting for this rank's next batch and for what the others say of theirs
+  kUnit,       ///< one thread's work on one reduction unit
   kVerify,
   kEvaluate,
-  kCheckpoint,
+  kCheckpoint,  ///< the model is written
 };
-inline constexpr int kTraceNames = kPhases + 7;
+inline constexpr int kTraceNames = kPhases + 6;
 
 constexpr TraceName ToTraceName(Phase phase) { return static_cast<TraceName>(phase); }
 

@@ -7,6 +7,7 @@
 #include "hotrow/base/error.h"
 #include "hotrow/comm/collectives.h"
 #include "hotrow/data/metrics.h"
+#include "hotrow/trace/tracer.h"
 #include "hotrow/train/agreed_batches.h"
 
 namespace hotrow {
@@ -48,6 +49,7 @@ Evaluation Measure(std::span<const float> logits, std::span<const float> labels)
 
 Evaluation Evaluate(Trainer& trainer, BatchSource& source, std::int64_t batch_size) {
   if (!source.description().has_labels) Fail("evaluation: the data has no labels");
+  const TraceSpan span(trainer.tracer(), TraceName::kEvaluate);
   Communicator& comm = trainer.comm();
   AgreedBatches batches(source, comm);
   std::vector<float> own;

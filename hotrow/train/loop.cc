@@ -6,6 +6,7 @@
 #include "hotrow/base/error.h"
 #include "hotrow/comm/collectives.h"
 #include "hotrow/trace/phase.h"
+#include "hotrow/trace/tracer.h"
 #include "hotrow/train/agreed_batches.h"
 
 namespace hotrow {
@@ -145,21 +146,26 @@ class Loop {
   void RunEpoch(std::int64_t epoch) {
     batches_.StartEpoch(epoch);
     in_epoch_ = 0;
-    bool more = batches_.Next(config_.batch_size, batch_[0]);
+    bool more = Read(batch_[0]);
     for (int i = 0; more; i = 1 - i) {
       const bool last = config_.max_steps > 0 && result_.steps + 1 >= config_.max_steps;
-      const bool ahead = pipelined_ && !last && batches_.Next(config_.batch_size, batch_[1 - i]);
+      const bool ahead = pipelined_ && !last && Read(batch_[1 - i]);
       Step(epoch, batch_[i], ahead ? &batch_[1 - i] : nullptr);
       if (stop_) {
         if (ahead) trainer_.DropNext();
         return;
       }
-      more = pipelined_ ? ahead : batches_.Next(config_.batch_size, batch_[1 - i]);
+      more = pipelined_ ? ahead : Read(batch_[1 - i]);
     }
     batches_.Rethrow();
     if (in_epoch_ == 0 && epoch == 0) Fail("training: the data has no samples");
     epochs_trained_ = static_cast<double>(epoch + 1);
     if (monitor_.EvaluationDue(epochs_trained_)) Evaluate();
+  }
+
+  bool Read(Batch& batch) {
+    const TraceSpan span(trainer_.tracer(), TraceName::kReadBatch);
+    return batches_.Next(config_.batch_size, batch);
   }
 
   void Step(std::int64_t epoch, Batch& batch, Batch* next) {

@@ -106,6 +106,7 @@ class Trainer {
   void ResetPhases();
   /// Where spans and bytes go as well; null, the default: nowhere.
   void set_tracer(Tracer* tracer);
+  Tracer* tracer() const { return tracer_; }
 
  private:
   struct InFlight {

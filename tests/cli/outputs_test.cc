@@ -113,6 +113,16 @@ TEST_F(Outputs, ATraceNeedsAPlaceToo) {
   EXPECT_THAT(directory.List(), ElementsAre("file", "full", "made"));
 }
 
+TEST_F(Outputs, ATraceShowsWhatIsBesideTheSteps) {
+  const TemporaryDirectory directory;
+  const ProgramResult result = RunHotrow(TrainArgs({"--profile-dir", directory.File("trace"), "--eval-data",
+                                                    small_->data(), "--save", directory.File("model")}));
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  const std::string trace = FileText(directory.File("trace/trace.json"));
+  for (const char* name : {"\"step\"", "\"read_batch\"", "\"evaluate\"", "\"checkpoint\""})
+    EXPECT_THAT(trace, HasSubstr(name));
+}
+
 TEST_F(Outputs, GoThroughLinks) {
   const TemporaryDirectory directory;
   fs::create_symlink("target", directory.File("link"));
