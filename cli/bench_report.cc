@@ -94,12 +94,12 @@ Json PhasesJson(const PhaseTimes& phases, std::int64_t steps) {
   return json;
 }
 
-Json ExposedJson(const Json& phases_ms) {
+Json ExposedJson(const PhaseTimes& phases, std::int64_t steps) {
   Json json = Json::object();
   for (const Phase phase :
        {Phase::kInputDist, Phase::kOutputDist, Phase::kGradDist, Phase::kDenseAllReduce}) {
-    const std::string name(kPhaseNames[static_cast<std::size_t>(phase)]);
-    json[name] = phases_ms.at(name);
+    json[std::string(kPhaseNames[static_cast<std::size_t>(phase)])] =
+        1e3 * (phases.seconds(phase) - phases.overlapped(phase)) / static_cast<double>(steps);
   }
   return json;
 }

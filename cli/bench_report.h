@@ -34,9 +34,10 @@ void AddHashes(const BenchFlags& flags, Trainer& trainer, nlohmann::ordered_json
 
 /// Milliseconds a step of every phase, by name: what a rank spends in it, waiting for others included.
 nlohmann::ordered_json PhasesJson(const PhaseTimes& phases, std::int64_t steps);
-/// Of those, what moves data: all of it stands in the step's way, since what travels while another phase runs
-/// is in no phase's time.
-nlohmann::ordered_json ExposedJson(const nlohmann::ordered_json& phases_ms);
+/// Of the phases that move data, the part that stands in the step's way: less what a rank's thread spent in
+/// them while its other threads worked on another phase. What the network or a peer moves by itself is in no
+/// phase's time to begin with.
+nlohmann::ordered_json ExposedJson(const PhaseTimes& phases, std::int64_t steps);
 /// Bytes a step of every phase that moved any, by name.
 nlohmann::ordered_json BytesJson(const PhaseBytes& bytes, std::int64_t steps);
 

@@ -76,7 +76,7 @@ int Run(BenchFlags flags, Communicator& comm, const RanksOfHost& host) {
   json["forward_gb_s"] = ids * row_bytes / Median(result.forward_seconds) / 1e9;
   json["samples_per_s"] = static_cast<double>(GlobalBatch(flags)) / Mean(step_seconds);
   json["phases_ms"] = PhasesJson(result.phases, flags.steps);
-  json["exposed_ms"] = ExposedJson(json["phases_ms"]);
+  json["exposed_ms"] = ExposedJson(result.phases, flags.steps);
   json["bytes"] = BytesJson(result.bytes, flags.steps);
   json["limits"] = {{"gather_rows_per_s", GatherLimit(embeddings, comm, pool)}};
   json["peak_rss_bytes"] = PeakRss(comm);

@@ -108,7 +108,7 @@ class StepRun {
     json["k_samples_per_s_per_rank"] = per_rank;
     json["k_samples_per_s_per_chip"] = per_rank * static_cast<double>(flags_.ranks_per_chip);
     json["phases_ms"] = PhasesJson(result.phases, flags_.steps);
-    json["exposed_ms"] = ExposedJson(json["phases_ms"]);
+    json["exposed_ms"] = ExposedJson(result.phases, flags_.steps);
     json["bytes"] = BytesJson(result.bytes, flags_.steps);
   }
 

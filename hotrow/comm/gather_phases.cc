@@ -9,6 +9,7 @@ PhaseTimes MeanOverRanks(Communicator& comm, const PhaseTimes& mine) {
   for (int p = 0; p < kPhases; ++p) {
     const auto phase = static_cast<Phase>(p);
     mean.Add(phase, AllReduceSum(comm, mine.seconds(phase)) / comm.size());
+    mean.AddOverlapped(phase, AllReduceSum(comm, mine.overlapped(phase)) / comm.size());
   }
   return mean;
 }

@@ -29,18 +29,27 @@ inline double NowSeconds() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-/// Wall seconds a phase, summed over steps since the last Reset. One writer.
+/// Wall seconds a phase, summed over steps since the last Reset. One writer, a rank's own thread: at any
+/// moment it is in one phase at most, so the phases' sum is a step's time but for what is in none. A phase
+/// that runs inside another is taken out of that one's time.
 class PhaseTimes {
  public:
-  void Reset() { seconds_.fill(0); }
+  void Reset() { *this = {}; }
   void Add(Phase phase, double seconds) { seconds_[static_cast<std::size_t>(phase)] += seconds; }
+  /// So many of the phase's seconds passed while other threads of the rank were at work on another phase.
+  void AddOverlapped(Phase phase, double seconds) { overlapped_[static_cast<std::size_t>(phase)] += seconds; }
   void Add(const PhaseTimes& other) {
-    for (std::size_t p = 0; p < seconds_.size(); ++p) seconds_[p] += other.seconds_[p];
+    for (std::size_t p = 0; p < seconds_.size(); ++p) {
+      seconds_[p] += other.seconds_[p];
+      overlapped_[p] += other.overlapped_[p];
+    }
   }
   double seconds(Phase phase) const { return seconds_[static_cast<std::size_t>(phase)]; }
+  double overlapped(Phase phase) const { return overlapped_[static_cast<std::size_t>(phase)]; }
 
  private:
   std::array<double, kPhases> seconds_{};
+  std::array<double, kPhases> overlapped_{};
 };
 
 /// Adds the time from construction to destruction to a phase.

@@ -117,18 +117,36 @@ TowerBatch Trainer::UnitRows(const Batch& batch, Slice rows, double gradient_sca
 void Trainer::RunTower(const Batch& batch, double gradient_scale) {
   const Tower& tower = dense_.tower();
   UnitGradients& gradients = dense_.gradients();
+  TaskClock units(dense_.num_units(), pool_.size());
   pool_.Run(dense_.num_units(), [&](std::int64_t u, int thread) {
     const auto index = static_cast<std::size_t>(u);
     const Slice rows = UnitSlice(batch, u);
     present_gradients_[index] = nullptr;
-    if (rows.size() == 0) return;
-    const TraceSpan span(tracer_, TraceName::kUnit, thread);
-    const std::span<float> gradient = gradients.at(u);
-    unit_losses_[index] =
-        tower.ForwardBackward(UnitRows(batch, rows, gradient_scale), gradient, Workspace(thread));
-    present_gradients_[index] = gradient.data();
-    if (thread == 0) comm_.Progress();  // the caller's own thread; what peers sent meanwhile moves on
+    if (rows.size() > 0) {
+      const TraceSpan span(tracer_, TraceName::kUnit, thread);
+      const std::span<float> gradient = gradients.at(u);
+      unit_losses_[index] =
+          tower.ForwardBackward(UnitRows(batch, rows, gradient_scale), gradient, Workspace(thread));
+      present_gradients_[index] = gradient.data();
+    }
+    units.TaskEnded();
+    if (thread == 0) ProgressBesideTower(units);
   });
+}
+
+// On the rank's own thread, between two units: what peers sent meanwhile moves on. Those are the next batch's
+// ids, so this is input dist, inside the span of the dense phase.
+void Trainer::ProgressBesideTower(const TaskClock& units) {
+  if (next_.batch == nullptr) return comm_.Progress();
+  const double begin = NowSeconds();
+  {
+    const TraceSpan span(tracer_, Phase::kInputDist);
+    comm_.Progress();
+  }
+  const double end = NowSeconds();
+  phases_.Add(Phase::kInputDist, end - begin);
+  phases_.Add(Phase::kDense, begin - end);
+  phases_.AddOverlapped(Phase::kInputDist, units.Overlapped(begin, end));
 }
 
 // Of this rank's samples, in the order of every other sum over units.

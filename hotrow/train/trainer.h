@@ -24,6 +24,7 @@
 #include "hotrow/optim/optimizer_config.h"
 #include "hotrow/plan/sharding_plan.h"
 #include "hotrow/sharded/sharded_embedding_bag_collection.h"
+#include "hotrow/trace/overlap.h"
 #include "hotrow/trace/phase.h"
 #include "hotrow/trace/phase_bytes.h"
 #include "hotrow/trace/tracer.h"
@@ -100,7 +101,8 @@ class Trainer {
   /// This rank's ids outside their tables that were skipped or wrapped so far.
   std::int64_t bad_ids() const { return bad_id_count_; }
 
-  /// This rank's time in each phase of the steps since the last reset, and what the phases moved.
+  /// This rank's time in each phase of the steps since the last reset, and what the phases moved. What is
+  /// received of the next batch's ids between units of the tower counts as input dist, not as dense.
   PhaseTimes phases() const;
   PhaseBytes bytes() const;
   void ResetPhases();
@@ -126,6 +128,7 @@ class Trainer {
   Slice UnitSlice(const Batch& batch, std::int64_t unit) const;
   TowerBatch UnitRows(const Batch& batch, Slice rows, double gradient_scale);
   void RunTower(const Batch& batch, double gradient_scale);
+  void ProgressBesideTower(const TaskClock& units);
   double SumOfLosses() const;
   double FinishDense(std::int64_t moved_before);
   TowerWorkspace& Workspace(int thread);
