@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <bit>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -14,6 +15,7 @@
 #include "cli/config_file.h"
 #include "cli/targets.h"
 #include "hotrow/base/error.h"
+#include "hotrow/base/tree_sum.h"
 #include "hotrow/data/presets.h"
 #include "hotrow/optim/optimizer_config.h"
 #include "hotrow/plan/check_plan.h"
@@ -183,6 +185,21 @@ int Show(CLI::App& app, PlanFlags& flags) {
   return kDone;
 }
 
+// One rank cuts a batch into a power of two of units: other worlds have its bits when they have its units.
+bool BitsOfOneRank(const ShardingPlan& plan, std::int64_t units) {
+  return PromisesBits(plan) && std::has_single_bit(static_cast<std::uint64_t>(units));
+}
+
+std::string BitsText(const ShardingPlan& plan, std::int64_t units) {
+  if (!PromisesBits(plan)) return "row_wise or grid tables: equal to one rank to rounding, not to the bit";
+  if (!BitsOfOneRank(plan, units)) {
+    return fmt::format(
+        "the same bits in every world that can share its {} reduction units, as one rank cannot", units);
+  }
+  if (units == DefaultReductionUnits(1)) return "the same bits as on one rank";
+  return fmt::format("the same bits as on one rank with --reduction-units {}", units);
+}
+
 int ValidateFile(CLI::App& app, PlanFlags& flags) {
   Begin(app, flags, true);
   const ShardingPlan plan = LoadPlan(flags.plan);
@@ -191,20 +208,21 @@ int ValidateFile(CLI::App& app, PlanFlags& flags) {
   const bool names_model =
       app.count("--cardinality") + app.count("--max-rows") + app.count("--embedding-dim") > 0;
   PlanForModel(plan, names_model ? BenchTables(flags) : TablesOf(plan, flags), world, flags.plan);
-  if (flags.reduction_units != 0) CheckReductionUnits(plan, world, flags.reduction_units, flags.plan);
-  const char* bits = PromisesBits(plan)
-                         ? "the same bits as on one rank"
-                         : "row_wise or grid tables: equal to one rank to rounding, not to the bit";
+  if (flags.reduction_units != 0) ValidateReductionUnits(flags.reduction_units, world);
+  const std::int64_t units =
+      flags.reduction_units != 0 ? flags.reduction_units : DefaultReductionUnits(world);
   PrintResult(flags.common,
               fmt::format("{}: valid: {} tables over {} ranks{}; {}", flags.plan, plan.tables.size(), world,
-                          names_model ? ", for this model" : "", bits));
+                          names_model ? ", for this model" : "", BitsText(plan, units)));
   WriteJson(flags.common, {{"command", "plan"},
                            {"action", "validate"},
                            {"version", HOTROW_VERSION},
                            {"world", world},
                            {"tables", plan.tables.size()},
                            {"valid", true},
-                           {"promises_bits", PromisesBits(plan)}});
+                           {"promises_bits", PromisesBits(plan)},
+                           {"reduction_units", units},
+                           {"bits_of_one_rank", BitsOfOneRank(plan, units)}});
   return kDone;
 }
 
@@ -239,7 +257,9 @@ Command AddPlanCommand(CLI::App& root) {
   AddPlanFile(*validate, *flags);
   AddRanks(*validate, *flags, "Ranks it must be for (the plan's)");
   AddTables(*validate, *flags);
-  validate->add_option("--reduction-units", flags->reduction_units, "Units that its ranks must divide")
+  validate
+      ->add_option("--reduction-units", flags->reduction_units,
+                   "Units that its ranks must share (8, or as many more as they need)")
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 30));
   AddCommonFlags(*validate, flags->common);
 

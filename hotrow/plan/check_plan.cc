@@ -275,23 +275,4 @@ bool PromisesBits(const ShardingPlan& plan) {
   });
 }
 
-void CheckReductionUnits(const ShardingPlan& plan, std::int64_t world, std::int64_t units,
-                         const std::string& source) {
-  if (units < 1) Fail("{} reduction units; at least 1 is valid", units);
-  if (!PromisesBits(plan) || units % world == 0) return;
-  std::string fitting;
-  for (std::int64_t ranks = 1; ranks <= std::min(units, kMaxPlanWorld); ++ranks) {
-    if (units % ranks == 0) fitting += fmt::format("{}{}", fitting.empty() ? "" : ", ", ranks);
-  }
-  std::int64_t next = world;
-  while (next < units) next = CheckedMul(next, 2);
-  Fail(
-      "{}: rank 0 would own {} of {} reduction units and rank {} {}: a plan of table_wise, column_wise and "
-      "data_parallel tables promises the bits of one rank, so every rank owns as many; worlds that fit {} "
-      "units: "
-      "{}; units that fit {} ranks: multiples of {}, such as {}",
-      source, EvenSlice(units, world, 0).size(), units, world - 1, EvenSlice(units, world, world - 1).size(),
-      units, fitting, world, world, next);
-}
-
 }  // namespace hotrow

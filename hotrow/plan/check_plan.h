@@ -21,13 +21,10 @@ void Validate(const ShardingPlan& plan, const std::string& source = "plan");
 ShardingPlan PlanForModel(ShardingPlan plan, std::span<const TableShape> model, std::int64_t world,
                           const std::string& source = "plan");
 
-/// Whether training under this plan gives the bits of one rank: every table is table_wise, column_wise or
-/// data_parallel. row_wise and grid reassociate pooled sums.
+/// Whether the plan leaves the bits of training alone: every table is table_wise, column_wise or
+/// data_parallel. All such plans, for whatever worlds, give the same bits with the same reduction units; one
+/// rank is among those worlds when it can have that number of units too (ValidateReductionUnits in
+/// base/tree_sum.h). row_wise and grid reassociate pooled sums.
 bool PromisesBits(const ShardingPlan& plan);
-
-/// A rank owns whole reduction units: throws Error when the plan promises bits and `world` ranks cannot share
-/// `units` units evenly, naming rank and unit counts that fit. Accepts any count where no bits are promised.
-void CheckReductionUnits(const ShardingPlan& plan, std::int64_t world, std::int64_t units,
-                         const std::string& source = "plan");
 
 }  // namespace hotrow

@@ -108,11 +108,42 @@ TEST(PlanCommand, MistakesAreToldOnceAndWriteNothing) {
               HasSubstr("made for a world of 4 ranks, but this one has 8"));
   EXPECT_THAT(MistakeOf({"validate", file, "--cardinality", "shrunk"}),
               HasSubstr("made for another model: table 't_f0'"));
-  EXPECT_THAT(MistakeOf({"validate", file, "--reduction-units", "6"}),
-              HasSubstr("multiples of 4, such as 8"));
+  for (const char* units : {"6", "12", "2"}) {
+    EXPECT_THAT(MistakeOf({"validate", file, "--reduction-units", units}),
+                HasSubstr(std::string("4 ranks cannot share ") + units + "; valid: 4, 8, 16"));
+  }
   directory.Write("plan.json", "{}");
   EXPECT_THAT(MistakeOf({"validate", file}), HasSubstr("not a sharding plan"));
   EXPECT_THAT(directory.List(), ElementsAre("plan.json"));
+}
+
+// Whatever it says is what `bench` and `train` do: they refuse the units that it refuses.
+TEST(PlanCommand, ValidateSaysWhoseBitsAWorldHas) {
+  const TemporaryDirectory directory;
+  const std::string file = directory.File("plan.json");
+  const auto validate = [&](const char* sharding, const char* ranks, std::vector<std::string> more = {}) {
+    EXPECT_EQ(Plan({"make", "--sharding", sharding, "--ranks", ranks, "--out", file}).exit_code, 0);
+    more.insert(more.begin(), {"validate", file});
+    const ProgramResult text = Plan(more);
+    EXPECT_EQ(text.exit_code, 0) << text.err;
+    more.insert(more.end(), {"--json", "-"});
+    return std::pair(text.out, Json::parse(Plan(more).out));
+  };
+  const auto [four, four_json] = validate("auto", "4");
+  EXPECT_THAT(four, HasSubstr("; the same bits as on one rank\n"));
+  EXPECT_EQ(four_json["bits_of_one_rank"], true);
+  EXPECT_EQ(four_json["reduction_units"], 8);
+  const auto [sixteen, sixteen_json] = validate("auto", "16");
+  EXPECT_THAT(sixteen, HasSubstr("the same bits as on one rank with --reduction-units 16\n"));
+  EXPECT_EQ(sixteen_json["bits_of_one_rank"], true);
+  const auto [three, three_json] = validate("auto", "3");
+  EXPECT_THAT(three, HasSubstr("every world that can share its 12 reduction units, as one rank cannot\n"));
+  EXPECT_EQ(three_json["promises_bits"], true);
+  EXPECT_EQ(three_json["bits_of_one_rank"], false);
+  EXPECT_THAT(validate("auto", "6", {"--reduction-units", "6"}).first, HasSubstr("share its 6 reduction"));
+  const auto [rows, rows_json] = validate("row_wise", "4");
+  EXPECT_THAT(rows, HasSubstr("to rounding, not to the bit"));
+  EXPECT_EQ(rows_json["bits_of_one_rank"], false);
 }
 
 TEST(PlanCommand, TakesItsFlagsFromAFile) {

@@ -255,26 +255,14 @@ TEST(PlanForModel, RefusesAnotherWorldOrModel) {
   EXPECT_THAT(error({a, c}), HasSubstr("table 'b', rank 2: not a rank"));
 }
 
-TEST(ReductionUnits, MustDivideWhereBitsArePromised) {
+TEST(Bits, AreLeftAloneUnlessATableIsSplitByRows) {
   using enum ShardingType;
   const std::vector<ShardingType> promising = {kTableWise, kColumnWise, kDataParallel};
   for (const ShardingType type : {kTableWise, kColumnWise, kRowWise, kGrid, kDataParallel}) {
-    ShardingPlan plan{4, {MakeTable(kTableWise, {}), MakeTable(type, {})}};
-    const bool promises = std::ranges::count(promising, type) == 1;
-    EXPECT_EQ(PromisesBits(plan), promises) << ToString(type);
-    EXPECT_EQ(ErrorOf([&] { CheckReductionUnits(plan, 3, 8); }) == "no error", !promises) << ToString(type);
-    EXPECT_NO_THROW(CheckReductionUnits(plan, 4, 8));
-    EXPECT_NO_THROW(CheckReductionUnits(plan, 3, 12));
-    EXPECT_THAT(ErrorOf([&] { CheckReductionUnits(plan, 4, 0); }), HasSubstr("at least 1"));
+    const ShardingPlan plan{4, {MakeTable(kTableWise, {}), MakeTable(type, {})}};
+    EXPECT_EQ(PromisesBits(plan), std::ranges::count(promising, type) == 1) << ToString(type);
   }
   EXPECT_TRUE(PromisesBits({}));
-  EXPECT_EQ(
-      ErrorOf([] { CheckReductionUnits({}, 3, 8, "p.json"); }),
-      "p.json: rank 0 would own 3 of 8 reduction units and rank 2 2: a plan of table_wise, column_wise and "
-      "data_parallel tables promises the bits of one rank, so every rank owns as many; worlds that fit 8 "
-      "units: "
-      "1, 2, 4, 8; units that fit 3 ranks: multiples of 3, such as 12");
-  EXPECT_THAT(ErrorOf([] { CheckReductionUnits({}, 16, 8); }), HasSubstr("rank 15 0"));
 }
 
 }  // namespace
