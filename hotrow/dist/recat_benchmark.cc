@@ -77,10 +77,10 @@ RecatBenchmarkResult RunRecat(const RecatBenchmarkConfig& config, ThreadPool& po
     const double copy = TimeCopy(in, out, result.ids * config.id_bytes, pool);
     const double begin = NowSeconds();
     if (moves) result.bytes_moved = recat.Run(shape, starts, in.data(), config.id_bytes, out.data(), pool);
-    const double seconds = moves ? NowSeconds() - begin : 0.0;
+    const double seconds = NowSeconds() - begin;
     if (step < config.warmup) continue;
     result.copy_seconds.push_back(copy);
-    result.seconds.push_back(seconds);
+    if (moves) result.seconds.push_back(seconds);
   }
   if (moves) CheckMoved(shape, in.data(), out.data(), config.id_bytes);
   return result;

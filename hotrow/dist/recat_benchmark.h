@@ -23,12 +23,13 @@ struct RecatBenchmarkConfig {
 struct RecatBenchmarkResult {
   std::int64_t ids = 0;              ///< a step
   std::int64_t bytes_moved = 0;      ///< a step: read and written
-  std::vector<double> seconds;       ///< of each timed step
+  std::vector<double> seconds;       ///< of each timed step; empty for kNone, which has nothing to time
   std::vector<double> copy_seconds;  ///< of a plain copy of the payload, one before each timed step
 };
 
 /// Runs the engine on one arrival again and again, on all threads of the pool, and checks the last result
-/// against the definition. kNone takes no time at all. In turn with it the payload is copied between the same
+/// against the definition. kNone moves nothing: what it costs is in the lookup that reads the arrival as it
+/// lies, and only the copy is timed. In turn with an engine the payload is copied between the same
 /// buffers, a slice a thread: what a recat would cost if nothing changed its place. Throws Error for more ids
 /// than an index of 4 bytes reaches, and where memory is short.
 RecatBenchmarkResult RunRecat(const RecatBenchmarkConfig& config, ThreadPool& pool);

@@ -241,7 +241,9 @@ TEST_F(ExperimentMistakes, OfAConfigurationNameIt) {
   Expect(head_ + pair_ + "flags = { kernel = \"fusd\" }\n", {"configuration \"b\"", "fusd", "unfused"});
   Expect("metric = \"ms_per_step.median\"\n" + head_ + pair_,
          {"ms_per_step.median", "ms_per_step.rank0_median"});
-  Expect(head_ + "part = \"recat\"\n" + pair_, {"baseline \"a\"", "ms is 0"});
+  Expect(head_ + "part = \"recat\"\n" + pair_, {"configuration \"a\"", "limits.copy_ms"});
+  Expect("metric = \"bytes.recat\"\n" + head_ + "part = \"recat\"\n" + pair_,
+         {"baseline \"a\"", "bytes.recat is 0"});
 }
 
 TEST_F(ExperimentMistakes, OfTheTargetsAreFoundBeforeAnythingRuns) {

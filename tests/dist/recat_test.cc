@@ -128,7 +128,7 @@ TEST(Recat, ManyIdsInSeveralParts) {
   }
   const RecatBenchmarkResult none = RunRecat({RecatMode::kNone, 8, 100, {3}, 4, 0, 4}, pool);
   EXPECT_EQ(none.bytes_moved, 0);
-  EXPECT_THAT(none.seconds, ::testing::Each(0.0));
+  EXPECT_THAT(none.seconds, ::testing::IsEmpty());
   EXPECT_EQ(none.copy_seconds.size(), 4U);
 }
 
