@@ -28,6 +28,9 @@ constexpr double kTolerance = 1e-4;
 // The reference's `doubt` supposes a gradient that was rounded once; sums over thousands of terms in fp32 are
 // off by more.
 constexpr double kRoundings = 16;
+// A stored weight is rounded to 2^-24 of itself, and an update may round twice on the way there.
+constexpr double kWeightRounding = 0x1.0p-22;
+constexpr double kSmall = 0.01;
 
 // The rows of one table that a batch touches, renumbered 0, 1, …: the reference holds those only.
 class CompactTable {
@@ -64,21 +67,35 @@ class CompactTable {
   std::vector<std::int64_t> rows_;
 };
 
+// Differences as parts of what they may be measured against: all must be kTolerance at most.
 class ErrorMeter {
  public:
-  // `doubt`: how far rounding alone may have moved the value.
-  void Add(double got, double want, double doubt) {
-    const double error = std::abs(got - want) / (1e-6 / kTolerance + std::abs(want) + doubt / kTolerance);
-    if (!(error <= max_)) max_ = error;  // NaN counts as the largest
-  }
-  void Add(const ref::Tensor& got, const ref::Tensor& want, const std::vector<double>& doubt) {
+  // A logit, a loss or a pooled value: against its size, or kSmall where it is near 0.
+  void Add(double got, double want) { AddError(got - want, kSmall + std::abs(want)); }
+
+  // Weights after an update: against the largest change of the tensor's weights, however small beside the
+  // weights themselves, or a wrong update would hide in them. `doubt`: how far the rounding of a gradient may
+  // have moved each; empty: not at all.
+  void AddUpdate(const ref::Tensor& got, const ref::Tensor& want, const ref::Tensor& before,
+                 const std::vector<double>& doubt) {
+    double change = 0;
+    for (std::size_t i = 0; i < want.data.size(); ++i)
+      change = std::max(change, std::abs(want.data[i] - before.data[i]));
     for (std::size_t i = 0; i < want.data.size(); ++i) {
-      Add(got.data[i], want.data[i], doubt.empty() ? 0.0 : kRoundings * doubt[i]);
+      const double rounding =
+          kWeightRounding * std::abs(want.data[i]) + (doubt.empty() ? 0.0 : kRoundings * doubt[i]);
+      AddError(got.data[i] - want.data[i], change + rounding / kTolerance);
     }
   }
   CheckResult Result(std::int64_t samples) const { return {samples, max_, max_ <= kTolerance}; }
 
  private:
+  void AddError(double difference, double scale) {
+    if (difference == 0) return;
+    const double error = std::abs(difference) / scale;
+    if (!(error <= max_)) max_ = error;  // NaN counts as the largest
+  }
+
   double max_ = 0;
 };
 
@@ -143,7 +160,7 @@ std::vector<CompactTable> CompactAll(const ModelConfig& model, std::vector<ref::
 }  // namespace
 
 CheckResult CheckStep(const TrainerConfig& config, const SyntheticConfig& data, std::int64_t global_batch,
-                      Communicator& comm, ThreadPool& pool) {
+                      bool pipeline, Communicator& comm, ThreadPool& pool) {
   const std::int64_t samples = std::min(kStepSamples, global_batch);
   const SyntheticSource whole(data, &pool);
   std::vector<ref::Batch> batches;
@@ -165,20 +182,24 @@ CheckResult CheckStep(const TrainerConfig& config, const SyntheticConfig& data, 
                          ReadAll(trainer, tables));
 
   const RankBatches slices(data, samples, config.reduction_units, comm, pool);
-  Batch batch;
+  Batch ring[2];  // the step's batch, and the next
+  slices.Fill(0, ring[0]);
   ErrorMeter meter;
   for (std::int64_t step = 0; step < kSteps; ++step) {
-    slices.Fill(step, batch);
-    const float loss = trainer.Step(batch);
+    const bool ahead = pipeline && step + 1 < kSteps;
+    Batch& next = ring[(step + 1) % 2];
+    slices.Fill(step + 1, next);
+    const float loss = trainer.Step(ring[step % 2], ahead ? &next : nullptr);
     const std::vector<float> logits = GatherSamples(comm, trainer.last_logits());
     const ref::Tensors got = ReadAll(trainer, tables);
     if (comm.rank() != 0) continue;
+    const ref::Tensors before = reference.parameters();
     const ref::Evaluation want = reference.Step(batches[static_cast<std::size_t>(step)]);
-    meter.Add(static_cast<double>(loss), want.loss, 0);
+    meter.Add(static_cast<double>(loss), want.loss);
     for (std::size_t i = 0; i < want.logits.size(); ++i)
-      meter.Add(static_cast<double>(logits[i]), want.logits[i], 0);
+      meter.Add(static_cast<double>(logits[i]), want.logits[i]);
     for (const auto& [name, tensor] : reference.parameters())
-      meter.Add(got.at(name), tensor, Doubt(reference.state(), name));
+      meter.AddUpdate(got.at(name), tensor, before.at(name), Doubt(reference.state(), name));
     reference.set_parameters(got);
   }
   return OfRank0(comm, meter.Result(samples));
@@ -224,51 +245,62 @@ struct SparseCase {
   std::vector<float> all_pooled;  // likewise
 };
 
+// The reference's lookup, backward and update of one table beside the engine's.
+void CheckTable(const SparseCase& sparse, const TrainerConfig& config, std::int64_t table,
+                const std::vector<ref::Bags>& features, const ref::Tensor& initial,
+                const ref::Tensor& updated, ErrorMeter& meter) {
+  const PoolingType pooling = config.model.tables[static_cast<std::size_t>(table)].pooling;
+  ref::Tensor table_gradient = ref::Zeros(initial.shape);
+  std::set<std::int64_t> touched;
+  for (std::size_t f = 0; f < features.size(); ++f) {
+    if (sparse.embeddings.TableOfFeature(static_cast<std::int64_t>(f)) != table) continue;
+    const std::vector<double> want = ref::Pool(initial, pooling, features[f]);
+    std::vector<double> upstream(want.size());
+    for (std::size_t i = 0; i < want.size(); ++i) {
+      const std::int64_t sample = static_cast<std::int64_t>(i) / sparse.dim;
+      const std::int64_t column = static_cast<std::int64_t>(i) % sparse.dim;
+      const std::int64_t at = sample * sparse.width + sparse.columns[f] + column;
+      meter.Add(static_cast<double>(sparse.all_pooled[static_cast<std::size_t>(at)]), want[i]);
+      upstream[i] = static_cast<double>(sparse.gradient[at]);
+    }
+    ref::AddPoolGradient(upstream, pooling, features[f], table_gradient, touched);
+  }
+  ref::State state;
+  ref::Tensor want = initial;
+  ref::Update(config.optimizer, 1, table_gradient, touched, want, state);
+  meter.AddUpdate(updated, want, initial, state.doubt);
+}
+
+// Collective; of use on rank 0.
+std::vector<ref::Tensor> ReadTables(const std::vector<CompactTable>& tables,
+                                    const ShardedEmbeddingBagCollection& embeddings) {
+  std::vector<ref::Tensor> all;
+  for (std::size_t t = 0; t < tables.size(); ++t)
+    all.push_back(tables[t].Read(embeddings, static_cast<std::int64_t>(t)));
+  return all;
+}
+
 }  // namespace
 
 CheckResult CheckSparse(const TrainerConfig& config, const SyntheticConfig& data, std::int64_t global_batch,
                         Communicator& comm, ThreadPool& pool) {
-  const ModelConfig& model = config.model;
   const std::int64_t samples = comm.size() == 1 ? global_batch : std::min(kSparseSamples, global_batch);
   Batch batch;
   SyntheticSource(data, &pool).Fill(0, 0, samples, batch);
   std::vector<ref::Batch> batches(1);
-  for (std::int64_t f = 0; f < model.num_features(); ++f)
+  for (std::int64_t f = 0; f < config.model.num_features(); ++f)
     batches[0].features.push_back(ref::ToBags(batch.sparse, f));
-  const std::vector<CompactTable> tables = CompactAll(model, batches);
-  const std::vector<ref::Bags>& features = batches[0].features;
+  const std::vector<CompactTable> tables = CompactAll(config.model, batches);
 
   SparseCase sparse(config, comm, pool);
-  std::vector<ref::Tensor> initial;
-  std::vector<ref::Tensor> updated;
-  for (std::size_t t = 0; t < tables.size(); ++t)
-    initial.push_back(tables[t].Read(sparse.embeddings, static_cast<std::int64_t>(t)));
+  const std::vector<ref::Tensor> initial = ReadTables(tables, sparse.embeddings);
   sparse.Run(data, samples, config.reduction_units, comm, pool);
-  for (std::size_t t = 0; t < tables.size(); ++t)
-    updated.push_back(tables[t].Read(sparse.embeddings, static_cast<std::int64_t>(t)));
+  const std::vector<ref::Tensor> updated = ReadTables(tables, sparse.embeddings);
 
   ErrorMeter meter;
   for (std::size_t t = 0; t < tables.size() && comm.rank() == 0; ++t) {
-    ref::Tensor table_gradient = ref::Zeros(initial[t].shape);
-    std::set<std::int64_t> touched;
-    for (std::size_t f = 0; f < features.size(); ++f) {
-      if (sparse.embeddings.TableOfFeature(static_cast<std::int64_t>(f)) != static_cast<std::int64_t>(t))
-        continue;
-      const std::vector<double> want = ref::Pool(initial[t], model.tables[t].pooling, features[f]);
-      std::vector<double> upstream(want.size());
-      for (std::int64_t s = 0; s < samples; ++s) {
-        for (std::int64_t c = 0; c < sparse.dim; ++c) {
-          const std::int64_t at = s * sparse.width + sparse.columns[f] + c;
-          const auto i = static_cast<std::size_t>(s * sparse.dim + c);
-          meter.Add(static_cast<double>(sparse.all_pooled[static_cast<std::size_t>(at)]), want[i], 0);
-          upstream[i] = static_cast<double>(sparse.gradient[at]);
-        }
-      }
-      ref::AddPoolGradient(upstream, model.tables[t].pooling, features[f], table_gradient, touched);
-    }
-    ref::State state;
-    ref::Update(config.optimizer, 1, table_gradient, touched, initial[t], state);
-    meter.Add(updated[t], initial[t], state.doubt);
+    CheckTable(sparse, config, static_cast<std::int64_t>(t), batches[0].features, initial[t], updated[t],
+               meter);
   }
   return OfRank0(comm, meter.Result(samples));
 }

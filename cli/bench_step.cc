@@ -88,7 +88,8 @@ class StepRun {
   double GlobalBatchOf() const { return static_cast<double>(GlobalBatch(flags_)); }
 
   bool Check(const TrainerConfig& config, Json& json) {
-    const CheckResult check = CheckStep(config, data_, GlobalBatch(flags_), comm_, pool_);
+    const CheckResult check =
+        CheckStep(config, data_, GlobalBatch(flags_), Pipelined(flags_.over), comm_, pool_);
     if (comm_.rank() == 0) {
       ReportCheck(flags_, check, json);
       if (!check.ok) WriteJson(flags_.common, json);
