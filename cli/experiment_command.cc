@@ -77,7 +77,7 @@ int Run(const ExperimentFlags& flags) {
     return kInterrupted;
   }
   const std::vector<ConfigurationResult> results = Summarize(experiment, runs);
-  const Circumstances circumstances = FindCircumstances(flags.file);
+  const Circumstances circumstances = FindCircumstances(flags.file, flags.rounds);
   const std::string section = ExperimentSection(experiment, runs.metric, results, circumstances);
   AddToLog(log, section);
   PrintResult(flags.common, section);

@@ -98,12 +98,13 @@ std::string Commands(const Experiment& experiment) {
 
 }  // namespace
 
-Circumstances FindCircumstances(const std::string& path) {
+Circumstances FindCircumstances(const std::string& path, std::int64_t rounds) {
   const std::time_t now = std::time(nullptr);
   std::tm local{};
   localtime_r(&now, &local);
   return {.date = fmt::format("{:04}-{:02}-{:02}", local.tm_year + 1900, local.tm_mon + 1, local.tm_mday),
-          .command = "hotrow experiment " + ShellWord(path),
+          .command = "hotrow experiment " + ShellWord(path) +
+                     (rounds > 0 ? fmt::format(" --rounds {}", rounds) : ""),
           .commit = FindSourceCommit(),
           .cpu = CpuName(),
           .cores = AvailableCores(),

@@ -21,8 +21,9 @@ struct Circumstances {
   int cores = 0;
   std::int64_t memory_bytes = 0;
 };
-/// Of this moment, process and machine, for `hotrow experiment` with the file at `path`.
-Circumstances FindCircumstances(const std::string& path);
+/// Of this moment, process and machine, for `hotrow experiment` with the file at `path` and, unless it is 0,
+/// with `--rounds`.
+Circumstances FindCircumstances(const std::string& path, std::int64_t rounds);
 
 /// Markdown that begins with "## DATE: " and ends with a line break.
 std::string ExperimentSection(const Experiment& experiment, const std::string& metric,
