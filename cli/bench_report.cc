@@ -9,6 +9,7 @@
 #include "hotrow/base/size.h"
 #include "hotrow/base/system.h"
 #include "hotrow/comm/collectives.h"
+#include "hotrow/comm/reduce.h"
 #include "hotrow/embed/gather_limit.h"
 
 namespace hotrow::cli {
@@ -136,7 +137,8 @@ TrainerConfig MakeBenchConfig(const BenchFlags& flags, const SyntheticConfig& da
 
 double GatherLimit(const ShardedEmbeddingBagCollection& embeddings, Communicator& comm, ThreadPool& pool) {
   comm.Barrier();
-  return comm.size() * AllReduceMin(comm, MeasureGatherLimit(embeddings.shards(), pool));
+  const double floats = AllReduceSum(comm, MeasureGatherLimit(embeddings.shards(), pool).floats_per_s);
+  return floats / static_cast<double>(embeddings.table_config(0).embedding_dim);
 }
 
 }  // namespace hotrow::cli

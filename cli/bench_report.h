@@ -48,8 +48,8 @@ std::string PhaseLines(const nlohmann::ordered_json& json);
 TrainerConfig MakeBenchConfig(const BenchFlags& flags, const SyntheticConfig& data, const Communicator& comm,
                               const RanksOfHost& host);
 
-/// Collective: rows a second that all ranks at once read at random from their own shards
-/// (embed/gather_limit.h).
+/// Collective: whole rows a second that all ranks together read at random, each from its own shards
+/// (embed/gather_limit.h). Where a row is cut by columns it takes the reads of several ranks.
 double GatherLimit(const ShardedEmbeddingBagCollection& embeddings, Communicator& comm, ThreadPool& pool);
 
 }  // namespace hotrow::cli

@@ -1,6 +1,7 @@
 #include "hotrow/embed/gather_limit.h"
 
 #include <algorithm>
+#include <limits>
 #include <vector>
 
 #include "hotrow/base/rng.h"
@@ -46,13 +47,15 @@ float ReadRow(const Row& row) {
 
 }  // namespace
 
-double MeasureGatherLimit(std::span<const EmbeddingTable* const> tables, ThreadPool& pool) {
+GatherRate MeasureGatherLimit(std::span<const EmbeddingTable* const> tables, ThreadPool& pool) {
   const std::vector<Row> rows = DrawRows(tables);
   const auto count = static_cast<std::int64_t>(rows.size());
-  if (count == 0) return 0;
+  if (count == 0) return {};
+  std::int64_t floats = 0;
+  for (const Row& row : rows) floats += row.dim;
   const std::int64_t tasks = CeilDiv(count, kTaskRows);
   std::vector<float> sums(static_cast<std::size_t>(tasks));
-  double best = 0;
+  double best = std::numeric_limits<double>::max();
   for (int pass = 0; pass < 3; ++pass) {
     const double begin = NowSeconds();
     pool.Run(tasks, [&](std::int64_t task, int) {
@@ -65,10 +68,11 @@ double MeasureGatherLimit(std::span<const EmbeddingTable* const> tables, ThreadP
       }
       sums[static_cast<std::size_t>(task)] = sum;
     });
-    best = std::max(best, static_cast<double>(count) / (NowSeconds() - begin));
+    best = std::min(best, NowSeconds() - begin);
   }
   // A use the compiler cannot drop; no real sum is this one.
-  return sums[0] == -1e30F ? 0 : best;
+  if (sums[0] == -1e30F) return {};
+  return {static_cast<double>(count) / best, static_cast<double>(floats) / best};
 }
 
 }  // namespace hotrow

@@ -10,8 +10,13 @@
 
 namespace hotrow {
 
-/// Rows a second that all threads together read, the best of three passes over two million rows drawn
-/// uniformly from all resident rows of all tables. 0 when no row is resident. Takes well under a second.
-double MeasureGatherLimit(std::span<const EmbeddingTable* const> tables, ThreadPool& pool);
+struct GatherRate {
+  double rows_per_s = 0;
+  double floats_per_s = 0;  ///< of those rows: what adds up where ranks hold parts of rows
+};
+
+/// What all threads together read in a second, the best of three passes over two million rows drawn uniformly
+/// from all resident rows of all tables. 0 when no row is resident. Takes well under a second.
+GatherRate MeasureGatherLimit(std::span<const EmbeddingTable* const> tables, ThreadPool& pool);
 
 }  // namespace hotrow
