@@ -14,6 +14,7 @@
 
 #include "hotrow/base/rng.h"
 #include "hotrow/base/tree_sum.h"
+#include "hotrow/comm/collectives.h"
 #include "hotrow/comm/thread_ranks.h"
 
 namespace hotrow::matrix {
@@ -170,17 +171,41 @@ void RequireClose(const Case& c, const Trained& got, const Communicator& comm) {
   }
 }
 
-// All cases that reassociate alike have the same bits as the first of them in this process.
-void RequireRepeats(const Case& c, const Trained& got, const Communicator& comm) {
+void RequireSame(const Trained& got, const Trained& want, const char* whose) {
+  Require(SameBits(got.losses, want.losses), "other losses than {}", whose);
+  RequireSameHashes(got, want, whose);
+}
+
+// The same case again; where ranks are processes, also on threads of rank 0's.
+void RunAgain(const Case& c, const Trained& got, Communicator& comm) {
+  const Trained again = Train(c, comm, false);
+  if (comm.rank() == 0) RequireSame(again, got, "the same case a moment ago");
+  if (comm.shares_memory()) return;
+  if (comm.rank() == 0) {
+    Trained threads;
+    RunThreadRanks(comm.size(), [&](Communicator& thread) {
+      const Trained mine = Train(c, thread, false);
+      if (thread.rank() == 0) threads = mine;
+    });
+    RequireSame(got, threads, "thread ranks'");
+  }
+  comm.Barrier();
+}
+
+// All cases that reassociate alike have the same bits as the first of them in this process, which is run
+// twice: in a sample it is often the only one.
+void RequireRepeats(const Case& c, const Trained& got, Communicator& comm) {
   using Key = std::tuple<PlanOf, int, OptimizerKind, BackwardKernel, Bags>;
-  static std::mutex mutex;
-  static std::map<Key, Trained> first;
-  if (comm.rank() != 0) return;
-  const std::lock_guard lock(mutex);
-  const Trained& want =
-      first.try_emplace({c.plan, comm.size(), c.optimizer, KernelOfBits(c), c.bags}, got).first->second;
-  Require(SameBits(got.losses, want.losses), "other losses than this plan gave before");
-  RequireSameHashes(got, want, "this plan's before");
+  static std::map<Key, Trained> first;  // of rank 0 alone
+  std::uint8_t is_first = 0;
+  if (comm.rank() == 0) {
+    const auto [entry, added] =
+        first.try_emplace({c.plan, comm.size(), c.optimizer, KernelOfBits(c), c.bags}, got);
+    is_first = added ? 1 : 0;
+    if (!added) RequireSame(got, entry->second, "this plan's before");
+  }
+  Broadcast<std::uint8_t>(comm, std::span(&is_first, 1));
+  if (is_first != 0) RunAgain(c, got, comm);
 }
 
 }  // namespace

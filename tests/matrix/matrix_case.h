@@ -41,7 +41,8 @@ std::vector<Case> CasesFor(int world, bool mpi);
 
 /// Trains on the ranks. Losses of every step, the logits of every sample, weights_hash and state_hash must be
 /// those of one rank; where pooled sums are reassociated (row_wise, grid) losses within 1e-5, weights
-/// likewise after SGD, and the bits of every other case with this plan, world, optimizer and data.
+/// likewise after SGD, and the bits of every other case with this plan, world, optimizer and data: the first
+/// of them is run again, on MPI ranks also on as many thread ranks.
 void RunCase(const Case& c, Communicator& comm);
 
 }  // namespace hotrow::matrix
