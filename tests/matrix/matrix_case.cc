@@ -212,7 +212,7 @@ void RequireRepeats(const Case& c, const Trained& got, Communicator& comm) {
 
 std::string Case::Name() const {
   return fmt::format("{}, {}, {}, recat {}, {}-byte ids, output permute {}, {} bags{}, {}{} threads{}",
-                     matrix::ToString(plan), hotrow::ToString(optimizer),
+                     hotrow::ToString(plan), hotrow::ToString(optimizer),
                      kernel == BackwardKernel::kFused ? "fused" : "unfused", hotrow::ToString(dist.recat),
                      dist.id_bytes == IdBytes::k8 ? 8 : 4,
                      dist.output_permute == OutputPermute::kCpu ? "cpu" : "none",

@@ -6,7 +6,6 @@
 
 #include "hotrow/base/rng.h"
 #include "hotrow/plan/make_plan.h"
-#include "hotrow/plan/plan_queries.h"
 #include "hotrow/sharded/table_shapes.h"
 
 namespace hotrow::matrix {
@@ -55,72 +54,7 @@ Batch MakeBatch(Bags bags, std::uint64_t step, std::int64_t first, std::int64_t 
   return batch;
 }
 
-// Unequal widths, multiples of 4.
-std::vector<Slice> CutColumns(std::int64_t turn) {
-  std::vector<Slice> columns;
-  for (std::int64_t begin = 0; begin < kDim; begin = columns.back().end) {
-    const std::int64_t width = 4 * (1 + (turn + std::ssize(columns)) % 3);
-    columns.push_back({begin, std::min(kDim, begin + width)});
-  }
-  return columns;
-}
-
-void AddRowBlocks(TablePlan& table, std::int64_t first_rank, std::int64_t ranks, Slice columns) {
-  for (std::int64_t r = 0; r < ranks; ++r) {
-    const Slice rows = RowBlock(table.rows, ranks, r);
-    if (rows.size() > 0)
-      table.shards.push_back({first_rank + r, rows.begin, rows.size(), columns.begin, columns.size()});
-  }
-}
-
-TablePlan PlanTable(ShardingType sharding, std::size_t t, std::int64_t world) {
-  const EmbeddingTableConfig& config = Model().tables[t];
-  const auto turn = static_cast<std::int64_t>(t);
-  TablePlan table{config.name, config.num_embeddings, kDim, sharding, 0, {}};
-  switch (sharding) {
-    case ShardingType::kTableWise:
-      table.shards = {{(turn + 1) % world, 0, table.rows, 0, kDim}};
-      break;
-    case ShardingType::kColumnWise:
-      for (const Slice columns : CutColumns(turn)) {
-        const std::int64_t shard = std::ssize(table.shards);
-        // Every third shard is on the rank of the one before.
-        table.shards.push_back(
-            {(shard - shard / 3 + turn) % world, 0, table.rows, columns.begin, columns.size()});
-      }
-      break;
-    case ShardingType::kRowWise:
-      AddRowBlocks(table, 0, world, {0, kDim});
-      break;
-    case ShardingType::kGrid:
-      table.group_size = world % 2 == 0 ? 2 : 1;
-      for (const Slice columns : CutColumns(turn)) {
-        const std::int64_t group = (std::ssize(table.shards) + turn) % (world / table.group_size);
-        AddRowBlocks(table, group * table.group_size, table.group_size, columns);
-      }
-      break;
-    case ShardingType::kDataParallel:
-      for (std::int64_t r = 0; r < world; ++r) table.shards.push_back({r, 0, table.rows, 0, kDim});
-      break;
-  }
-  return table;
-}
-
-ShardingPlan Mixed(std::span<const ShardingType> types, std::int64_t world) {
-  ShardingPlan plan{world, {}};
-  for (std::size_t t = 0; t < Model().tables.size(); ++t)
-    plan.tables.push_back(PlanTable(types[t % types.size()], t, world));
-  return plan;
-}
-
 }  // namespace
-
-std::string ToString(PlanOf plan) {
-  return std::array{"table_wise", "column_wise", "data_parallel",  "mixed",
-                    "row_wise",   "grid",        "mixed with rows"}[static_cast<std::size_t>(plan)];
-}
-
-bool PromisesBits(PlanOf plan) { return plan < PlanOf::kRowWise; }
 
 const ModelConfig& Model() {
   static const ModelConfig model = [] {
@@ -146,7 +80,6 @@ ShardingPlan PlanFor(PlanOf plan, std::int64_t world) {
   const auto by_rule = [&](PlanKind kind) {
     return MakePlan(kind, TableShapes(Model().tables, Model().features, OptimizerKind::kAdagrad), world);
   };
-  using enum ShardingType;
   switch (plan) {
     case PlanOf::kTableWise:
       return by_rule(PlanKind::kTableWise);
@@ -159,11 +92,10 @@ ShardingPlan PlanFor(PlanOf plan, std::int64_t world) {
     case PlanOf::kGrid:
       return by_rule(PlanKind::kGrid);
     case PlanOf::kMixed:
-      return Mixed(std::array{kColumnWise, kDataParallel, kTableWise}, world);
     case PlanOf::kMixedWithRows:
-      return Mixed(std::array{kRowWise, kGrid, kDataParallel, kColumnWise, kTableWise}, world);
+      break;
   }
-  return {};
+  return UnevenPlan(plan, Model().tables, world);
 }
 
 const std::vector<Batch>& GlobalBatches(Bags bags) {

@@ -11,7 +11,6 @@
 #include "hotrow/base/size.h"
 #include "hotrow/comm/collectives.h"
 #include "hotrow/comm/reduce.h"
-#include "hotrow/plan/plan_queries.h"
 
 namespace hotrow::sharded_test {
 namespace {
@@ -110,87 +109,6 @@ EmbeddingOptions Options(const Case& c) {
   return options;
 }
 
-void AddBlocks(TablePlan& table, std::int64_t first_rank, std::int64_t ranks, Slice columns) {
-  for (std::int64_t r = 0; r < ranks; ++r) {
-    const Slice rows = RowBlock(table.rows, ranks, r);
-    if (rows.size() > 0)
-      table.shards.push_back({first_rank + r, rows.begin, rows.size(), columns.begin, columns.size()});
-  }
-}
-
-// Unequal widths, the last one ragged.
-std::vector<Slice> Cut(std::int64_t dim, std::int64_t t) {
-  std::vector<Slice> columns;
-  for (std::int64_t begin = 0; begin < dim;) {
-    const std::int64_t width = 4 * (1 + (t + static_cast<std::int64_t>(columns.size())) % 3);
-    columns.push_back({begin, std::min(dim, begin + width)});
-    begin = columns.back().end;
-  }
-  return columns;
-}
-
-ShardingType TypeOf(PlanOf plan, std::size_t t) {
-  switch (plan) {
-    case PlanOf::kTableWise:
-      return ShardingType::kTableWise;
-    case PlanOf::kColumnWise:
-      return ShardingType::kColumnWise;
-    case PlanOf::kRowWise:
-      return ShardingType::kRowWise;
-    case PlanOf::kGrid:
-      return ShardingType::kGrid;
-    case PlanOf::kDataParallel:
-      return ShardingType::kDataParallel;
-    case PlanOf::kMixed:
-      return std::array{ShardingType::kColumnWise, ShardingType::kDataParallel,
-                        ShardingType::kTableWise}[t % 3];
-    case PlanOf::kMixedWithRows:
-      return std::array{ShardingType::kRowWise, ShardingType::kGrid, ShardingType::kDataParallel,
-                        ShardingType::kColumnWise, ShardingType::kTableWise}[t % 5];
-  }
-  return {};
-}
-
-ShardingPlan MakePlan(PlanOf kind, std::int64_t world) {
-  ShardingPlan plan{.world = world, .tables = {}};
-  for (std::size_t t = 0; t < Tables().size(); ++t) {
-    const auto number = static_cast<std::int64_t>(t);
-    TablePlan table;
-    table.table = Tables()[t].name;
-    table.rows = Tables()[t].num_embeddings;
-    table.dim = Tables()[t].embedding_dim;
-    table.sharding = TypeOf(kind, t);
-    switch (table.sharding) {
-      case ShardingType::kTableWise:
-        table.shards = {{(number + 1) % world, 0, table.rows, 0, table.dim}};
-        break;
-      case ShardingType::kColumnWise:
-        for (const Slice columns : Cut(table.dim, number)) {
-          // Every third shard is on the rank of the one before.
-          const auto shard = static_cast<std::int64_t>(table.shards.size());
-          table.shards.push_back(
-              {(shard - shard / 3 + number) % world, 0, table.rows, columns.begin, columns.size()});
-        }
-        break;
-      case ShardingType::kRowWise:
-        AddBlocks(table, 0, world, {0, table.dim});
-        break;
-      case ShardingType::kGrid:
-        table.group_size = world % 2 == 0 ? 2 : 1;
-        for (const Slice columns : Cut(table.dim, number)) {
-          const auto slice = static_cast<std::int64_t>(table.shards.size()) + number;
-          AddBlocks(table, slice % (world / table.group_size) * table.group_size, table.group_size, columns);
-        }
-        break;
-      case ShardingType::kDataParallel:
-        for (std::int64_t r = 0; r < world; ++r) table.shards.push_back({r, 0, table.rows, 0, table.dim});
-        break;
-    }
-    plan.tables.push_back(table);
-  }
-  return plan;
-}
-
 // One rank that holds everything.
 struct OneRank {
   std::vector<std::vector<float>> pooled;  // of each step, [samples, kStride]
@@ -254,15 +172,10 @@ void RequireRows(ShardedEmbeddingBagCollection& tables, const OneRank& expected,
 
 }  // namespace
 
-std::string ToString(PlanOf plan) {
-  return std::array{"table_wise",    "column_wise", "row_wise",       "grid",
-                    "data_parallel", "mixed",       "mixed with rows"}[static_cast<std::size_t>(plan)];
-}
-
 std::string Case::Name() const {
   return fmt::format(
       "{}, {}{}, {}, {} tables, recat {}, {} ids, output permute {}, {} bags{}, {}{}{} threads{}",
-      sharded_test::ToString(plan), hotrow::ToString(optimizer),
+      hotrow::ToString(plan), hotrow::ToString(optimizer),
       decay == WeightDecayMode::kNone ? "" : " with decay",
       kernel == BackwardKernel::kFused ? "fused" : "unfused", hotrow::ToString(storage),
       hotrow::ToString(dist.recat), dist.id_bytes == IdBytes::k8 ? "8-byte" : "4-byte",
@@ -271,21 +184,17 @@ std::string Case::Name() const {
       threads, samples.empty() ? "" : ", uneven batches");
 }
 
-bool PromisesBits(const Case& c) {
-  return c.plan != PlanOf::kRowWise && c.plan != PlanOf::kGrid && c.plan != PlanOf::kMixedWithRows;
-}
-
 std::uint64_t RunCase(const Case& c, Communicator& comm) {
   const std::vector<std::int64_t> samples = SamplesOf(c, comm.size());
   const std::int64_t first = std::accumulate(samples.begin(), samples.begin() + comm.rank(), std::int64_t{0});
   const std::int64_t mine = samples[static_cast<std::size_t>(comm.rank())];
   const std::int64_t total = std::accumulate(samples.begin(), samples.end(), std::int64_t{0});
   const OneRank expected = TrainOneRank(c, total);
-  const bool bits = PromisesBits(c);
+  const bool bits = PromisesBits(c.plan);
 
   ThreadPool pool(c.threads);
-  ShardedEmbeddingBagCollection tables(Tables(), kFeatures, MakePlan(c.plan, comm.size()), Options(c), c.dist,
-                                       comm, pool);
+  ShardedEmbeddingBagCollection tables(Tables(), kFeatures, UnevenPlan(c.plan, Tables(), comm.size()),
+                                       Options(c), c.dist, comm, pool);
   std::vector<KeyedJaggedTensor> batches(2);
   const auto start = [&](std::int64_t step) {
     KeyedJaggedTensor& batch = batches[static_cast<std::size_t>(step % 2)];
@@ -333,7 +242,7 @@ std::vector<Case> Matrix() {
       for (const BackwardKernel kernel : {BackwardKernel::kFused, BackwardKernel::kUnfused}) {
         Case c;
         c.plan = plan;
-        if (!PromisesBits(c) && optimizer != OptimizerKind::kSgd) continue;
+        if (!PromisesBits(c.plan) && optimizer != OptimizerKind::kSgd) continue;
         c.optimizer = optimizer;
         c.kernel = kernel;
         for (const bool fixed : {false, true}) {

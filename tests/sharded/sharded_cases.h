@@ -8,11 +8,9 @@
 
 #include "hotrow/comm/communicator.h"
 #include "hotrow/sharded/sharded_embedding_bag_collection.h"
+#include "tests/support/uneven_plans.h"
 
 namespace hotrow::sharded_test {
-
-enum class PlanOf { kTableWise, kColumnWise, kRowWise, kGrid, kDataParallel, kMixed, kMixedWithRows };
-std::string ToString(PlanOf plan);
 
 /// How a world trains; the same on every rank.
 struct Case {
@@ -32,9 +30,6 @@ struct Case {
 
   std::string Name() const;
 };
-
-/// Whether the case promises the bits of one rank.
-bool PromisesBits(const Case& c);
 
 /// Trains a few steps on the ranks and on one; requires equal pooled rows, weights and state: equal bits
 /// where they are promised, else close ones after SGD. Returns the weights' hash.
