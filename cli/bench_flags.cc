@@ -1,5 +1,7 @@
 #include "cli/bench_flags.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 
 #include "cli/cli11.h"
@@ -55,18 +57,9 @@ SyntheticConfig MakeBenchData(const BenchFlags& flags) {
 }
 
 int WireIdBytes(const BenchFlags& flags, const SyntheticConfig& data) {
-  const std::int64_t largest = *std::max_element(data.rows.begin(), data.rows.end());
-  const bool small = largest < std::int64_t{1} << 31;
-  switch (ParseIdBytes(flags.over.id_bytes)) {
-    case IdBytes::kAuto:
-      return small ? 4 : 8;
-    case IdBytes::k4:
-      if (!small) Fail("--id-bytes 4: a table has {} rows, valid: fewer than 2^31", largest);
-      return 4;
-    case IdBytes::k8:
-      return 8;
-  }
-  return 8;
+  const auto largest = std::max_element(data.rows.begin(), data.rows.end());
+  return hotrow::WireIdBytes(ParseIdBytes(flags.over.id_bytes),
+                             fmt::format("t_f{}", largest - data.rows.begin()), *largest);
 }
 
 }  // namespace hotrow::cli

@@ -23,6 +23,7 @@
 #include "hotrow/plan/plan_file.h"
 #include "hotrow/plan/plan_text.h"
 #include "hotrow/plan/rank_load.h"
+#include "hotrow/sharded/table_shapes.h"
 
 namespace hotrow::cli {
 namespace {
@@ -82,8 +83,7 @@ void DescribeTables(const PlanFlags& flags, std::vector<TableShape>& tables) {
                                                            : "one";
   const std::vector<std::int32_t> ids = ParseMultiHot(multi_hot, count);
   for (std::size_t t = 0; t < tables.size(); ++t) {
-    tables[t].state_per_row = StateWidth(kind, 0);
-    tables[t].state_per_element = StateWidth(kind, 1) - StateWidth(kind, 0);
+    AddStateOf(kind, tables[t]);
     tables[t].ids_per_sample = ids[t];
     tables[t].features = {static_cast<std::int64_t>(t)};
   }

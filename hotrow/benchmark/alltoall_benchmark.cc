@@ -10,6 +10,7 @@
 
 #include "hotrow/base/buffer.h"
 #include "hotrow/base/error.h"
+#include "hotrow/base/index.h"
 #include "hotrow/base/size.h"
 #include "hotrow/comm/collectives.h"
 #include "hotrow/trace/phase.h"
@@ -23,8 +24,6 @@ using Word = std::uint32_t;
 Word SentWord(int rank, std::int64_t index) {
   return static_cast<Word>(rank) * 0x9E3779B1U + static_cast<Word>(index);
 }
-
-std::size_t Index(std::int64_t i) { return static_cast<std::size_t>(i); }
 
 // One exchange: what this rank sends each rank, in words, and where what it receives goes.
 class Exchange {

@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "hotrow/base/error.h"
+#include "hotrow/base/index.h"
 #include "hotrow/base/size.h"
 #include "hotrow/comm/collectives.h"
 #include "hotrow/dist/input_slot.h"
@@ -12,8 +13,6 @@ namespace hotrow {
 namespace {
 
 constexpr std::int64_t kLineBytes = 64;
-
-std::size_t Index(std::int64_t i) { return static_cast<std::size_t>(i); }
 
 }  // namespace
 

@@ -3,16 +3,12 @@
 #include <algorithm>
 
 #include "hotrow/base/error.h"
+#include "hotrow/base/index.h"
 #include "hotrow/base/size.h"
 #include "hotrow/comm/collectives.h"
 #include "hotrow/dist/input_slot.h"
 
 namespace hotrow {
-namespace {
-
-std::size_t Index(std::int64_t i) { return static_cast<std::size_t>(i); }
-
-}  // namespace
 
 InputDist::InputDist(const ShardingPlan& plan, std::span<const TableShape> model, std::int64_t num_features,
                      const DistOptions& options, Communicator& comm, ThreadPool& pool)
@@ -20,16 +16,25 @@ InputDist::InputDist(const ShardingPlan& plan, std::span<const TableShape> model
       pool_(pool),
       engines_(new Engines{hotrow::Recat(options.recat), hotrow::Recat(options.recat)}) {
   HOTROW_CHECK(plan.world == comm.size() && plan.tables.size() == model.size());
-  id_bytes_ = options.id_bytes == IdBytes::k8 ? 8 : 4;
+  if (!plan.tables.empty()) {
+    const TablePlan& largest = *std::ranges::max_element(plan.tables, {}, &TablePlan::rows);
+    id_bytes_ = WireIdBytes(options.id_bytes, largest.table, largest.rows);
+  }
   routes_.resize(Index(num_features));
+  MakeRoutes(plan, model);
+  for (std::int64_t r = 0; r < plan.world; ++r) features_of_rank_.push_back(FeaturesOfRank(plan, model, r));
+  ShareOutPacks();
+  for (auto& slot : slots_) {
+    slot = std::make_unique<Slot>();
+    slot->packs.resize(packs_);
+    for (std::size_t r = ranks(); r-- > 0;) slot->packs[pack_of_rank_[r]].rank = r;
+    PlaceSplits(*slot);
+  }
+}
+
+void InputDist::MakeRoutes(const ShardingPlan& plan, std::span<const TableShape> model) {
   for (std::size_t t = 0; t < model.size(); ++t) {
     const TablePlan& table = plan.tables[t];
-    if (table.rows >= std::int64_t{1} << 31) {
-      if (options.id_bytes == IdBytes::k4) {
-        Fail("ids of 4 bytes: table '{}' has {} rows, must be fewer than 2^31", table.table, table.rows);
-      }
-      id_bytes_ = 8;
-    }
     if (table.sharding != ShardingType::kRowWise && table.sharding != ShardingType::kGrid) continue;
     for (const std::int64_t f : model[t].features) {
       Route& route = routes_[Index(f)];
@@ -39,7 +44,9 @@ InputDist::InputDist(const ShardingPlan& plan, std::span<const TableShape> model
       any_split_ = true;
     }
   }
-  for (std::int64_t r = 0; r < plan.world; ++r) features_of_rank_.push_back(FeaturesOfRank(plan, model, r));
+}
+
+void InputDist::ShareOutPacks() {
   for (std::size_t r = 0; r < ranks(); ++r) {
     const auto& mine = features_of_rank_[r];
     const bool whole =
@@ -50,12 +57,6 @@ InputDist::InputDist(const ShardingPlan& plan, std::span<const TableShape> model
     }
     pack_of_rank_.push_back(pack);
     if (pack == packs_) ++packs_;
-  }
-  for (auto& slot : slots_) {
-    slot = std::make_unique<Slot>();
-    slot->packs.resize(packs_);
-    for (std::size_t r = ranks(); r-- > 0;) slot->packs[pack_of_rank_[r]].rank = r;
-    PlaceSplits(*slot);
   }
 }
 

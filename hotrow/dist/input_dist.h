@@ -68,6 +68,8 @@ class InputDist {
   struct Engines;
   static constexpr std::int64_t kWeightBytes = sizeof(float);
 
+  void MakeRoutes(const ShardingPlan& plan, std::span<const TableShape> model);
+  void ShareOutPacks();
   void PlaceSplits(Slot& slot) const;
   bool IsJagged(const Slot& slot, std::int64_t feature) const;
   void PlacePacks(Slot& slot, const KeyedJaggedTensor& batch);

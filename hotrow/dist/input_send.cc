@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "hotrow/base/error.h"
+#include "hotrow/base/index.h"
 #include "hotrow/comm/collectives.h"
 #include "hotrow/dist/input_slot.h"
 
@@ -10,8 +11,6 @@ namespace hotrow {
 namespace {
 
 constexpr std::int64_t kIdsACopy = 1 << 16;
-
-std::size_t Index(std::int64_t i) { return static_cast<std::size_t>(i); }
 
 void Copy(const PackCopy& copy, int id_bytes) {
   if (id_bytes == 8) {

@@ -32,6 +32,14 @@ IdBytes ParseIdBytes(const std::string& text) {
   Fail("unknown bytes of an id '{}', must be one of: auto, 4, 8", text);
 }
 
+int WireIdBytes(IdBytes choice, const std::string& table, std::int64_t rows) {
+  if (choice == IdBytes::k8) return 8;
+  if (rows < std::int64_t{1} << 31) return 4;
+  if (choice == IdBytes::k4)
+    Fail("ids of 4 bytes: table '{}' has {} rows, must be fewer than 2^31", table, rows);
+  return 8;
+}
+
 OutputPermute ParseOutputPermute(const std::string& text) {
   if (text == "none") return OutputPermute::kNone;
   if (text == "cpu") return OutputPermute::kCpu;

@@ -1,6 +1,7 @@
 #pragma once
 // How ids and pooled rows travel: what a user may choose, none of which changes a bit of the result.
 
+#include <cstdint>
 #include <string>
 
 namespace hotrow {
@@ -15,6 +16,9 @@ std::string ToString(RecatMode mode);
 enum class IdBytes { kAuto, k4, k8 };
 /// "auto", "4", "8"; throws Error listing them.
 IdBytes ParseIdBytes(const std::string& text);
+/// The bytes of an id, 4 or 8, where the largest table is named `table` and has `rows` rows. Throws Error for
+/// k4 and more rows than fit.
+int WireIdBytes(IdBytes choice, const std::string& table, std::int64_t rows);
 
 /// Who restores the order of pooled columns. kNone: they are scattered in place. kCpu: they arrive in the
 /// order of the ranks that own them and are permuted through a host buffer, forward and backward.

@@ -4,26 +4,16 @@
 #include <bit>
 
 #include "hotrow/base/error.h"
+#include "hotrow/base/index.h"
 #include "hotrow/base/size.h"
 #include "hotrow/base/tree_sum.h"
 #include "hotrow/comm/collectives.h"
+#include "hotrow/dist/for_each_row.h"
 
 namespace hotrow {
 namespace {
 
-constexpr std::int64_t kRowsATask = 64;
 constexpr auto kFloat = static_cast<std::int64_t>(sizeof(float));
-
-std::size_t Index(std::int64_t i) { return static_cast<std::size_t>(i); }
-
-// Calls body(row, thread) for every row, on all threads.
-template <typename Body>
-void ForEachRow(std::int64_t rows, ThreadPool& pool, Body&& body) {
-  pool.Run(CeilDiv(rows, kRowsATask), [&](std::int64_t task, int thread) {
-    const std::int64_t end = std::min(rows, (task + 1) * kRowsATask);
-    for (std::int64_t row = task * kRowsATask; row < end; ++row) body(row, thread);
-  });
-}
 
 template <typename T>
 std::span<T> Part(Buffer<T>& buffer, std::int64_t first, std::int64_t count) {

@@ -2,23 +2,9 @@
 
 #include <algorithm>
 
-#include "hotrow/base/size.h"
+#include "hotrow/dist/for_each_row.h"
 
 namespace hotrow {
-namespace {
-
-constexpr std::int64_t kRowsATask = 64;
-
-// Calls body(row) for every row, on all threads.
-template <typename Body>
-void ForEachRow(std::int64_t rows, ThreadPool& pool, Body&& body) {
-  pool.Run(CeilDiv(rows, kRowsATask), [&](std::int64_t task, int) {
-    const std::int64_t end = std::min(rows, (task + 1) * kRowsATask);
-    for (std::int64_t row = task * kRowsATask; row < end; ++row) body(row);
-  });
-}
-
-}  // namespace
 
 std::int64_t PooledPermute::Run(const std::vector<ColumnMove>& moves, std::int64_t rows, const float* in,
                                 std::int64_t in_stride, float* out, std::int64_t out_stride,
@@ -37,18 +23,18 @@ std::int64_t PooledPermute::Run(const std::vector<ColumnMove>& moves, std::int64
   before_.EnsureSize(rows * width);
   after_.EnsureSize(rows * width);
 
-  ForEachRow(rows, pool, [&](std::int64_t row) {
+  ForEachRow(rows, pool, [&](std::int64_t row, int) {
     float* to = before_.data() + row * width;
     for (const ColumnMove& move : moves) to = std::copy_n(in + row * in_stride + move.from, move.columns, to);
   });
-  ForEachRow(rows, pool, [&](std::int64_t row) {
+  ForEachRow(rows, pool, [&](std::int64_t row, int) {
     const float* from = before_.data() + row * width;
     for (std::size_t i = 0; i < moves.size(); ++i) {
       std::copy_n(from, moves[i].columns, after_.data() + row * width + place[i]);
       from += moves[i].columns;
     }
   });
-  ForEachRow(rows, pool, [&](std::int64_t row) {
+  ForEachRow(rows, pool, [&](std::int64_t row, int) {
     for (std::size_t i = 0; i < moves.size(); ++i) {
       std::copy_n(after_.data() + row * width + place[i], moves[i].columns,
                   out + row * out_stride + moves[i].to);

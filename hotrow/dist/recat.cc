@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "hotrow/base/error.h"
+#include "hotrow/base/index.h"
 #include "hotrow/base/size.h"
 #include "hotrow/dist/gather_kernels.h"
 
@@ -11,8 +12,6 @@ namespace hotrow {
 namespace {
 
 constexpr std::int64_t kElementsATask = 1 << 16;
-
-std::size_t Index(std::int64_t i) { return static_cast<std::size_t>(i); }
 
 template <typename T>
 bool SameItems(std::span<const T> a, const std::vector<T>& b) {

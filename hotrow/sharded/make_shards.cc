@@ -3,6 +3,7 @@
 #include <array>
 #include <utility>
 
+#include "hotrow/base/index.h"
 #include "hotrow/base/size.h"
 #include "hotrow/comm/reduce.h"
 #include "hotrow/embed/unfused_backward.h"
@@ -10,8 +11,6 @@
 
 namespace hotrow {
 namespace {
-
-std::size_t Index(std::int64_t i) { return static_cast<std::size_t>(i); }
 
 bool IsReplicated(const TablePlan& table, std::int64_t world) {
   return world > 1 && table.sharding == ShardingType::kDataParallel;

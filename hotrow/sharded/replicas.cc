@@ -2,12 +2,11 @@
 
 #include <algorithm>
 
+#include "hotrow/base/index.h"
 #include "hotrow/comm/collectives.h"
 
 namespace hotrow {
 namespace {
-
-std::size_t Index(std::int64_t i) { return static_cast<std::size_t>(i); }
 
 // buffer[first[r], first[r + 1]) for each rank r.
 template <typename T>

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "hotrow/base/error.h"
+#include "hotrow/base/index.h"
 #include "hotrow/dist/input_dist.h"
 #include "hotrow/dist/output_dist.h"
 #include "hotrow/embed/fused_backward.h"
@@ -25,8 +26,6 @@ namespace hotrow {
 namespace {
 
 static_assert(ShardedEmbeddingBagCollection::kSlots == InputDist::kSlots);
-
-std::size_t Index(std::int64_t i) { return static_cast<std::size_t>(i); }
 
 }  // namespace
 

@@ -6,6 +6,11 @@
 
 namespace hotrow {
 
+void AddStateOf(OptimizerKind optimizer, TableShape& shape) {
+  shape.state_per_row = StateWidth(optimizer, 0);
+  shape.state_per_element = StateWidth(optimizer, 1) - shape.state_per_row;
+}
+
 std::vector<TableShape> TableShapes(const std::vector<EmbeddingTableConfig>& tables,
                                     const std::vector<std::string>& feature_names, OptimizerKind optimizer,
                                     std::span<const double> ids_per_sample) {
@@ -17,11 +22,7 @@ std::vector<TableShape> TableShapes(const std::vector<EmbeddingTableConfig>& tab
     shape.name = table.name;
     shape.rows = table.num_embeddings;
     shape.dim = table.embedding_dim;
-    if (optimizer == OptimizerKind::kRowWiseAdagrad) {
-      shape.state_per_row = 1;
-    } else {
-      shape.state_per_element = StateWidth(optimizer, 1);
-    }
+    AddStateOf(optimizer, shape);
     for (const std::string& feature : table.feature_names) {
       const auto place =
           std::find(feature_names.begin(), feature_names.end(), feature) - feature_names.begin();

@@ -11,6 +11,9 @@
 
 namespace hotrow {
 
+/// Fills in what the optimizer keeps for a table.
+void AddStateOf(OptimizerKind optimizer, TableShape& shape);
+
 /// The tables in order. `ids_per_sample` of each feature, in the order of `feature_names`; empty: one id
 /// each. Throws Error unless every feature has exactly one table.
 std::vector<TableShape> TableShapes(const std::vector<EmbeddingTableConfig>& tables,

@@ -4,14 +4,13 @@
 #include <utility>
 
 #include "hotrow/base/error.h"
+#include "hotrow/base/index.h"
 #include "hotrow/base/join.h"
 #include "hotrow/base/size.h"
 #include "hotrow/base/system.h"
 
 namespace hotrow {
 namespace {
-
-std::size_t Index(std::int64_t i) { return static_cast<std::size_t>(i); }
 
 // Out-of-range ids leave the sign bit set: of the id itself when it is negative, else of last - id. Only
 // subtraction and OR, which every x86-64 vectorises for 64-bit lanes (a 64-bit compare it does not).

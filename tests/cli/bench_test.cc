@@ -209,7 +209,7 @@ TEST(Bench, MistakesExitWith2AndSayWhatIsValid) {
   ExpectMistake(Small({"--part", "recat", "--recat-mode", "gpu"}), {"gpu", "none, cpu, sc, tc"});
   ExpectMistake(Small({"--part", "recat", "--id-bytes", "5"}), {"5", "auto, 4, 8"});
   ExpectMistake(Small({"--part", "recat", "--id-bytes", "4", "--cardinality", "2147483648,7,9,9"}),
-                {"--id-bytes 4", "2147483648"});
+                {"ids of 4 bytes", "t_f0", "2147483648"});
   ExpectMistake(Small({"--part", "recat", "--ranks", "1024", "--per-chip-batch", "1000000"}), {"fewer than"});
   ExpectMistake(Small({"--part", "recat", "--ranks", "1025"}), {"--ranks", "1024"});
   ExpectMistake(Small({"--part", "alltoall", "--ranks", "0"}), {"--ranks"});
