@@ -39,8 +39,7 @@ RowSplit RowSplitOf(const TablePlan& table, std::int64_t world) {
   const bool grid = table.sharding == ShardingType::kGrid;
   HOTROW_CHECK(grid || table.sharding == ShardingType::kRowWise);
   RowSplit split;
-  split.ranks = grid ? table.group_size : world;
-  split.block_size = RowBlockSize(table.rows, split.ranks);
+  split.block_size = RowBlockSize(table.rows, grid ? table.group_size : world);
   for (const PlanShard& shard : table.shards) {
     if (shard.first_row == 0) split.first_ranks.push_back(shard.rank);
   }

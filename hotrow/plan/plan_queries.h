@@ -42,7 +42,6 @@ std::vector<std::int64_t> FeaturesOfRank(const ShardingPlan& plan, std::span<con
 /// each group g that holds a column slice of it (row_wise: one group, all the ranks).
 struct RowSplit {
   std::int64_t block_size = 1;
-  std::int64_t ranks = 1;                 ///< a group's
   std::vector<std::int64_t> first_ranks;  ///< of the groups, ascending, each once
 };
 RowSplit RowSplitOf(const TablePlan& table, std::int64_t world);

@@ -116,7 +116,6 @@ TEST(RowSplit, FindsTheShardOfEveryRow) {
       for (const std::int64_t first : split.first_ranks) found.insert(first + row / split.block_size);
       EXPECT_EQ(found, expected);
       EXPECT_EQ(found.size(), split.first_ranks.size());
-      EXPECT_LT(row / split.block_size, split.ranks);
     }
   }
   EXPECT_GT(seen, 50);
