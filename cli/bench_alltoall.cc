@@ -67,8 +67,8 @@ std::vector<double> Sum(std::vector<double> a, const std::vector<double>& b) {
   return a;
 }
 
-void Report(const BenchFlags& flags, const SyntheticConfig& data, const AllToAllBenchmarkConfig& config,
-            const RanksOfHost& host, const AllToAllBenchmarkResult& result) {
+Json ResultJson(const BenchFlags& flags, const SyntheticConfig& data, const AllToAllBenchmarkConfig& config,
+                const RanksOfHost& host, const AllToAllBenchmarkResult& result) {
   const std::vector<double> both = Sum(result.ids.seconds, result.pooled.seconds);
   const double seconds = Median(both);
   const double copy = Median(Sum(result.ids.copy_seconds, result.pooled.copy_seconds));
@@ -96,18 +96,18 @@ void Report(const BenchFlags& flags, const SyntheticConfig& data, const AllToAll
   json["limits"] = {{"copy_ms", 1e3 * copy}, {"copy_gb_s", GigabytesPerSecond(payload, copy)}};
   json["checked"] = true;  // RunAllToAll compares what arrived with what was sent
   json["peak_rss_bytes"] = PeakResidentBytes();
-  PrintResult(
-      flags.common,
-      fmt::format(
-          "{}\nexchanges over {} ranks ({}): {:.3f} ms (median; 10 % {:.3f}, 90 % {:.3f}), {:.2f} GB/s a "
-          "rank; {:.1f} MB between ranks{}{}",
-          BenchHeadline(flags, json), flags.over.ranks, host.transport, 1e3 * seconds,
-          json["ms_10_percent"].get<double>(), json["ms_90_percent"].get<double>(),
-          json["gb_s"].get<double>(),
-          static_cast<double>(result.ids.sent_bytes + result.pooled.sent_bytes) / 1e6,
-          ExchangeText("input_dist", json["exchanges"]["input_dist"]),
-          ExchangeText("output_dist", json["exchanges"]["output_dist"])));
-  WriteJson(flags.common, json);
+  return json;
+}
+
+std::string AllToAllReport(const BenchFlags& flags, const Json& json) {
+  const double moved = json["bytes"]["input_dist"].get<double>() + json["bytes"]["output_dist"].get<double>();
+  return fmt::format(
+      "{}\nexchanges over {} ranks ({}): {:.3f} ms (median; 10 % {:.3f}, 90 % {:.3f}), {:.2f} GB/s a rank; "
+      "{:.1f} MB between ranks{}{}",
+      BenchHeadline(flags, json), flags.over.ranks, json["transport"].get<std::string>(),
+      json["ms"].get<double>(), json["ms_10_percent"].get<double>(), json["ms_90_percent"].get<double>(),
+      json["gb_s"].get<double>(), moved / 1e6, ExchangeText("input_dist", json["exchanges"]["input_dist"]),
+      ExchangeText("output_dist", json["exchanges"]["output_dist"]));
 }
 
 }  // namespace
@@ -122,7 +122,9 @@ int BenchAllToAll(const BenchFlags& flags, MpiSession* processes) {
     if (world.rank() == 0) {
       BenchFlags here = flags;
       here.over.ranks = world.size();
-      Report(here, data, config, host, result);
+      const Json json = ResultJson(here, data, config, host, result);
+      PrintResult(here.common, AllToAllReport(here, json));
+      WriteJson(here.common, json);
     }
     return static_cast<int>(kDone);
   });

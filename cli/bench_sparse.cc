@@ -30,6 +30,41 @@ std::string SparseReport(const BenchFlags& flags, const Json& json, const std::v
                      json["limits"]["gather_rows_per_s"].get<double>() / 1e6);
 }
 
+// On every rank alike.
+bool Check(const BenchFlags& flags, const TrainerConfig& config, const SyntheticConfig& data,
+           Communicator& comm, ThreadPool& pool, Json& json) {
+  const CheckResult check = CheckSparse(config, data, GlobalBatch(flags), comm, pool);
+  if (comm.rank() == 0) {
+    ReportCheck(flags, check, json);
+    if (!check.ok) WriteJson(flags.common, json);
+  }
+  return check.ok;
+}
+
+std::vector<double> StepSeconds(const SparseBenchmarkResult& result) {
+  std::vector<double> seconds;
+  for (std::size_t i = 0; i < result.forward_seconds.size(); ++i)
+    seconds.push_back(result.forward_seconds[i] + result.backward_seconds[i]);
+  return seconds;
+}
+
+void AddTimes(const BenchFlags& flags, const SparseBenchmarkResult& result, Json& json) {
+  const std::vector<double> step_seconds = StepSeconds(result);
+  const auto ids = json["ids_per_step"].get<double>();
+  const double row_bytes = static_cast<double>(flags.model.embedding_dim) * sizeof(float);
+  json["steps"] = flags.steps;
+  json["warmup"] = flags.warmup;
+  json["forward_ms"] = 1e3 * Median(result.forward_seconds);
+  json["step_ms"] = 1e3 * Median(step_seconds);
+  json["step_ms_mean"] = 1e3 * Mean(step_seconds);
+  json["forward_rows_per_s"] = ids / Median(result.forward_seconds);
+  json["forward_gb_s"] = ids * row_bytes / Median(result.forward_seconds) / 1e9;
+  json["samples_per_s"] = static_cast<double>(GlobalBatch(flags)) / Mean(step_seconds);
+  json["phases_ms"] = PhasesJson(result.phases, flags.steps);
+  json["exposed_ms"] = ExposedJson(result.phases, flags.steps);
+  json["bytes"] = BytesJson(result.bytes, flags.steps);
+}
+
 // One rank's part in a run.
 int Run(BenchFlags flags, Communicator& comm, const RanksOfHost& host) {
   flags.over.ranks = comm.size();
@@ -40,14 +75,7 @@ int Run(BenchFlags flags, Communicator& comm, const RanksOfHost& host) {
   json["transport"] = host.transport;
   json["reduction_units"] = config.reduction_units;
   json["output_permute"] = flags.over.output_permute;
-  if (flags.check) {
-    const CheckResult check = CheckSparse(config, data, GlobalBatch(flags), comm, pool);
-    if (comm.rank() == 0) {
-      ReportCheck(flags, check, json);
-      if (!check.ok) WriteJson(flags.common, json);
-    }
-    if (!check.ok) return kFailed;
-  }
+  if (flags.check && !Check(flags, config, data, comm, pool, json)) return kFailed;
   ShardedEmbeddingBagCollection embeddings(config.model.tables, config.model.features, config.plan.value(),
                                            {.optimizer = config.optimizer,
                                             .kernel = config.kernel,
@@ -61,27 +89,12 @@ int Run(BenchFlags flags, Communicator& comm, const RanksOfHost& host) {
                                                            .steps = flags.steps,
                                                            .warmup = flags.warmup},
                                                           embeddings, comm, pool);
-  std::vector<double> step_seconds;
-  for (std::size_t i = 0; i < result.forward_seconds.size(); ++i)
-    step_seconds.push_back(result.forward_seconds[i] + result.backward_seconds[i]);
-  const auto ids = json["ids_per_step"].get<double>();
-  const double row_bytes = static_cast<double>(flags.model.embedding_dim) * sizeof(float);
   json["tables"] = ToString(config.storage);
-  json["steps"] = flags.steps;
-  json["warmup"] = flags.warmup;
-  json["forward_ms"] = 1e3 * Median(result.forward_seconds);
-  json["step_ms"] = 1e3 * Median(step_seconds);
-  json["step_ms_mean"] = 1e3 * Mean(step_seconds);
-  json["forward_rows_per_s"] = ids / Median(result.forward_seconds);
-  json["forward_gb_s"] = ids * row_bytes / Median(result.forward_seconds) / 1e9;
-  json["samples_per_s"] = static_cast<double>(GlobalBatch(flags)) / Mean(step_seconds);
-  json["phases_ms"] = PhasesJson(result.phases, flags.steps);
-  json["exposed_ms"] = ExposedJson(result.phases, flags.steps);
-  json["bytes"] = BytesJson(result.bytes, flags.steps);
+  AddTimes(flags, result, json);
   json["limits"] = {{"gather_rows_per_s", GatherLimit(embeddings, comm, pool)}};
   json["peak_rss_bytes"] = PeakRss(comm);
   if (comm.rank() != 0) return kDone;
-  PrintResult(flags.common, SparseReport(flags, json, step_seconds));
+  PrintResult(flags.common, SparseReport(flags, json, StepSeconds(result)));
   WriteJson(flags.common, json);
   return kDone;
 }

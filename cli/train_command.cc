@@ -111,9 +111,8 @@ const char* ToString(StopReason reason) {
 }
 
 // Collective.
-Json ResultJson(const TrainFlags& flags, const LoopResult& result, const RanksOfHost& host,
-                Trainer& trainer) {
-  Communicator& comm = trainer.comm();
+// Every evaluation; where there is one, the last AUC and the best.
+void AddEvaluations(const LoopResult& result, Json& json) {
   Json evaluations = Json::array();
   double best = 0;
   for (const EvaluationPoint& point : result.evaluations) {
@@ -123,6 +122,15 @@ Json ResultJson(const TrainFlags& flags, const LoopResult& result, const RanksOf
     best = std::max(best, std::isnan(point.result.auc) ? 0 : point.result.auc);
     evaluations.push_back(std::move(item));
   }
+  json["evaluations"] = evaluations;
+  if (evaluations.empty()) return;
+  json["auc"] = evaluations.back()["auc"];
+  json["best_auc"] = best;
+}
+
+Json ResultJson(const TrainFlags& flags, const LoopResult& result, const RanksOfHost& host,
+                Trainer& trainer) {
+  Communicator& comm = trainer.comm();
   const bool hashed = trainer.TableBytes() <= kHashedBytes;
   Json json = {
       {"command", "train"},
@@ -142,12 +150,8 @@ Json ResultJson(const TrainFlags& flags, const LoopResult& result, const RanksOf
       {"samples_per_s", result.seconds > 0 ? static_cast<double>(result.samples) / result.seconds : 0},
       {"stopped", ToString(result.reason)},
       {"bad_ids", AllReduceSum(comm, trainer.bad_ids())},
-      {"losses", result.losses},
-      {"evaluations", evaluations}};
-  if (!result.evaluations.empty()) {
-    json["auc"] = evaluations.back()["auc"];
-    json["best_auc"] = best;
-  }
+      {"losses", result.losses}};
+  AddEvaluations(result, json);
   json["weights_hash"] = hashed ? Json(fmt::format("{:016x}", trainer.WeightsHash())) : Json(nullptr);
   json["state_hash"] = hashed ? Json(fmt::format("{:016x}", trainer.StateHash())) : Json(nullptr);
   json["saved"] = flags.save.empty() ? Json(nullptr) : Json(flags.save);
