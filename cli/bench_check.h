@@ -14,7 +14,7 @@ namespace hotrow::cli {
 struct CheckResult {
   std::int64_t samples = 0;
   /// Largest |engine - reference|, of logits, loss and pooled values as a part of 0.01 + |reference|, and of
-  /// updated weights as a part of the largest change of their tensor; less what rounding may do.
+  /// updated weights as a part of ten times the largest change of their tensor; less what rounding may do.
   double max_error = 0;
   bool ok = false;  ///< max_error <= 1e-4
 };
