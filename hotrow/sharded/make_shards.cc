@@ -25,11 +25,10 @@ void CheckMemory(const std::vector<RankShard>& shards, const EmbeddingOptions& o
     bytes[0] = CheckedAdd(bytes[0], CheckedMul(CheckedMul(held.shard.rows, stride), sizeof(float)));
     bytes[1] = CheckedAdd(bytes[1], UnfusedBackward::GradientBytes(held.shard.rows, held.shard.columns));
   }
-  if (!comm.shares_memory()) return CheckTableMemory(options, bytes[0], bytes[1]);
-  AllReduceSum<std::int64_t>(comm, bytes);
-  // Before any rank makes tables, which would then count as memory that is not there.
-  if (comm.rank() == 0) CheckTableMemory(options, bytes[0], bytes[1]);
-  comm.Barrier();
+  if (comm.shares_memory()) AllReduceSum<std::int64_t>(comm, bytes);
+  CheckTableMemory(options, bytes[0], bytes[1]);
+  // No rank makes tables before all have looked: the memory they take would be missing.
+  if (comm.shares_memory()) comm.Barrier();
 }
 
 }  // namespace
