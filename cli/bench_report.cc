@@ -10,7 +10,7 @@
 #include "hotrow/base/system.h"
 #include "hotrow/comm/collectives.h"
 #include "hotrow/comm/reduce.h"
-#include "hotrow/embed/gather_limit.h"
+#include "hotrow/embed/row_limits.h"
 
 namespace hotrow::cli {
 namespace {
@@ -135,10 +135,12 @@ TrainerConfig MakeBenchConfig(const BenchFlags& flags, const SyntheticConfig& da
   return config;
 }
 
-double GatherLimit(const ShardedEmbeddingBagCollection& embeddings, Communicator& comm, ThreadPool& pool) {
+Json RowLimitsJson(const ShardedEmbeddingBagCollection& embeddings, Communicator& comm, ThreadPool& pool) {
   comm.Barrier();
-  const double floats = AllReduceSum(comm, MeasureGatherLimit(embeddings.shards(), pool).floats_per_s);
-  return floats / static_cast<double>(embeddings.table_config(0).embedding_dim);
+  const RowLimits limits = MeasureRowLimits(embeddings.shards(), pool);
+  const auto dim = static_cast<double>(embeddings.table_config(0).embedding_dim);
+  return {{"gather_rows_per_s", AllReduceSum(comm, limits.gather.weights_per_s) / dim},
+          {"update_rows_per_s", AllReduceSum(comm, limits.update.weights_per_s) / dim}};
 }
 
 }  // namespace hotrow::cli

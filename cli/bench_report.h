@@ -48,8 +48,9 @@ std::string PhaseLines(const nlohmann::ordered_json& json);
 TrainerConfig MakeBenchConfig(const BenchFlags& flags, const SyntheticConfig& data, const Communicator& comm,
                               const RanksOfHost& host);
 
-/// Collective: whole rows a second that all ranks together read at random, each from its own shards
-/// (embed/gather_limit.h). Where a row is cut by columns it takes the reads of several ranks.
-double GatherLimit(const ShardedEmbeddingBagCollection& embeddings, Communicator& comm, ThreadPool& pool);
+/// Collective: whole rows a second that all ranks together read, and update, each from its own shards
+/// (embed/row_limits.h), as the JSON's limits. Where a row is cut by columns it takes several ranks' parts.
+nlohmann::ordered_json RowLimitsJson(const ShardedEmbeddingBagCollection& embeddings, Communicator& comm,
+                                     ThreadPool& pool);
 
 }  // namespace hotrow::cli

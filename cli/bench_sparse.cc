@@ -25,9 +25,15 @@ std::string SparseReport(const BenchFlags& flags, const Json& json, const std::v
       BenchHeadline(flags, json), json["forward_ms"].get<double>(),
       json["forward_rows_per_s"].get<double>() / 1e6, json["forward_gb_s"].get<double>(),
       json["step_ms"].get<double>(), 1e3 * Quantile(step_seconds, 0.1), 1e3 * Quantile(step_seconds, 0.9));
+  const Json& limits = json["limits"];
+  const auto memory_ms = limits["memory_ms"].get<double>();
   return text + PhaseLines(json) +
-         fmt::format("limit: row gather {:.2f} M rows/s",
-                     json["limits"]["gather_rows_per_s"].get<double>() / 1e6);
+         fmt::format(
+             "limit: rows read {:.1f} M/s, rows updated {:.1f} M/s; for the {} read and {} updated a "
+             "step {:.2f} ms ({:.3f} of it reached)",
+             limits["gather_rows_per_s"].get<double>() / 1e6, limits["update_rows_per_s"].get<double>() / 1e6,
+             json["ids_per_step"].get<std::int64_t>(), json["touched_rows_per_step"].get<std::int64_t>(),
+             memory_ms, memory_ms / json["step_ms"].get<double>());
 }
 
 // On every rank alike.
@@ -65,6 +71,15 @@ void AddTimes(const BenchFlags& flags, const SparseBenchmarkResult& result, Json
   json["bytes"] = BytesJson(result.bytes, flags.steps);
 }
 
+// memory_ms: what the rows of a step would take at the limits' rates, read once and updated once.
+void AddLimits(const Json& limits, std::int64_t touched_rows, Json& json) {
+  json["touched_rows_per_step"] = touched_rows;
+  json["limits"] = limits;
+  json["limits"]["memory_ms"] =
+      1e3 * (json["ids_per_step"].get<double>() / limits["gather_rows_per_s"].get<double>() +
+             static_cast<double>(touched_rows) / limits["update_rows_per_s"].get<double>());
+}
+
 // One rank's part in a run.
 int Run(BenchFlags flags, Communicator& comm, const RanksOfHost& host) {
   flags.over.ranks = comm.size();
@@ -91,7 +106,7 @@ int Run(BenchFlags flags, Communicator& comm, const RanksOfHost& host) {
                                                           embeddings, comm, pool);
   json["tables"] = ToString(config.storage);
   AddTimes(flags, result, json);
-  json["limits"] = {{"gather_rows_per_s", GatherLimit(embeddings, comm, pool)}};
+  AddLimits(RowLimitsJson(embeddings, comm, pool), CountTouchedRows(data, GlobalBatch(flags), pool), json);
   json["peak_rss_bytes"] = PeakRss(comm);
   if (comm.rank() != 0) return kDone;
   PrintResult(flags.common, SparseReport(flags, json, StepSeconds(result)));

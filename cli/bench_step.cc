@@ -32,9 +32,12 @@ std::string StepReport(const BenchFlags& flags, const Json& json, const std::vec
   text += PhaseLines(json);
   const double limit = json["limits"]["gemm_samples_per_s"].get<double>();
   text += fmt::format(
-      "limit: the step's GEMMs alone {:.0f} samples/s ({:.3f} of it reached); row gather {:.2f} M rows/s",
+      "limit: the step's GEMMs alone {:.0f} samples/s ({:.3f} of it reached); rows: {:.1f} M/s read, {:.1f} "
+      "M/s "
+      "updated",
       limit, json["samples_per_s"].get<double>() / limit,
-      json["limits"]["gather_rows_per_s"].get<double>() / 1e6);
+      json["limits"]["gather_rows_per_s"].get<double>() / 1e6,
+      json["limits"]["update_rows_per_s"].get<double>() / 1e6);
   if (json["weights_hash"].is_string()) text += "\nweights_hash " + json["weights_hash"].get<std::string>();
   return text;
 }
@@ -69,8 +72,8 @@ class StepRun {
     json["micro_batch"] = trainer.tower().micro_batch();
     json["tables"] = ToString(config.storage);
     AddTimes(result, json);
-    json["limits"] = {{"gemm_samples_per_s", GlobalBatchOf() / Mean(result.limit_seconds)},
-                      {"gather_rows_per_s", GatherLimit(trainer.embeddings(), comm_, pool_)}};
+    json["limits"] = {{"gemm_samples_per_s", GlobalBatchOf() / Mean(result.limit_seconds)}};
+    json["limits"].update(RowLimitsJson(trainer.embeddings(), comm_, pool_));
     json["losses"] = result.losses;
     AddHashes(flags_, trainer, json);
     json["model_bytes"] = trainer.ModelBytes();

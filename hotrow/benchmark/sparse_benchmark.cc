@@ -1,5 +1,8 @@
 #include "hotrow/benchmark/sparse_benchmark.h"
 
+#include <algorithm>
+#include <numeric>
+
 #include "hotrow/base/buffer.h"
 #include "hotrow/base/rng.h"
 #include "hotrow/benchmark/rank_batches.h"
@@ -65,6 +68,19 @@ SparseBenchmarkResult RunSparseBenchmark(const SparseBenchmarkConfig& config,
   result.phases = MeanOverRanks(comm, embeddings.phases());
   result.bytes = SumOverRanks(comm, embeddings.bytes());
   return result;
+}
+
+std::int64_t CountTouchedRows(const SyntheticConfig& data, std::int64_t global_batch, ThreadPool& pool) {
+  Batch batch;
+  SyntheticSource(data, &pool).Fill(0, 0, global_batch, batch);
+  std::vector<std::int64_t> touched(data.rows.size());
+  pool.Run(std::ssize(touched), [&](std::int64_t feature, int) {
+    const std::span<const std::int64_t> ids = batch.sparse.feature(feature).ids;
+    std::vector<std::int64_t> rows(ids.begin(), ids.end());
+    std::sort(rows.begin(), rows.end());
+    touched[static_cast<std::size_t>(feature)] = std::unique(rows.begin(), rows.end()) - rows.begin();
+  });
+  return std::accumulate(touched.begin(), touched.end(), std::int64_t{0});
 }
 
 }  // namespace hotrow

@@ -36,4 +36,8 @@ SparseBenchmarkResult RunSparseBenchmark(const SparseBenchmarkConfig& config,
                                          ShardedEmbeddingBagCollection& embeddings, Communicator& comm,
                                          ThreadPool& pool);
 
+/// Distinct rows that a step's ids name, tables' sum: those of the first step's, others differ little.
+/// O(ids log ids) of the global batch.
+std::int64_t CountTouchedRows(const SyntheticConfig& data, std::int64_t global_batch, ThreadPool& pool);
+
 }  // namespace hotrow

@@ -89,6 +89,7 @@ TEST(Bench, StepHasTheContractsFields) {
   }
   EXPECT_GT(json["limits"]["gemm_samples_per_s"], 0);
   EXPECT_GT(json["limits"]["gather_rows_per_s"], 0);
+  EXPECT_GT(json["limits"]["update_rows_per_s"], 0);
 }
 
 TEST(Bench, BitsDoNotDependOnThreadsKernelOrStorage) {
@@ -117,6 +118,9 @@ TEST(Bench, SeedsAndUnitsMatter) {
 
 TEST(Bench, SparseAndGemmParts) {
   const Json sparse = BenchJson({"--part", "sparse", "--ids", "zipf:1.05"});
+  EXPECT_GT(sparse["touched_rows_per_step"], 0);
+  EXPECT_LT(sparse["touched_rows_per_step"], sparse["rows"]) << "small tables wholly, others in part";
+  EXPECT_GT(sparse["limits"]["memory_ms"], 0);
   EXPECT_GT(sparse["forward_ms"], 0);
   EXPECT_GT(sparse["step_ms"], sparse["forward_ms"]);
   const Json gemm = BenchJson({"--part", "gemm"});

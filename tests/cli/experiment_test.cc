@@ -148,7 +148,7 @@ TEST(Experiment, SweepsEveryCombinationAgainstItsOwnBaseline) {
   const Json json = Json::parse(FileText(directory.File("r.json")));
   EXPECT_EQ(json["metric"], "step_ms");
   EXPECT_EQ(json["rounds"], 1);
-  EXPECT_THAT(Slurp(directory.File("new.md")),
+  EXPECT_THAT(FileText(directory.File("new.md")),
               HasSubstr("`hotrow experiment " + swept + " --rounds 1`: 1 rounds"));
   const char* const wanted[] = {"per-chip-batch 10, seed 2, over-arch 8,1",
                                 "per-chip-batch 20, seed 2, over-arch 8,1"};

@@ -1,0 +1,108 @@
+#include "hotrow/embed/row_limits.h"
+
+#include <algorithm>
+#include <functional>
+#include <limits>
+#include <vector>
+
+#include "hotrow/base/rng.h"
+#include "hotrow/trace/phase.h"
+
+namespace hotrow {
+namespace {
+
+constexpr std::int64_t kRows = 2'000'000;
+constexpr std::int64_t kTaskRows = 20'000;
+constexpr std::int64_t kAhead = 48;
+constexpr std::int64_t kLineFloats = 16;
+
+struct Row {
+  float* data;
+  std::int64_t dim;    // floats a lookup reads
+  std::int64_t width;  // floats an update touches
+};
+
+// Random resident rows; tries absent ones again, a bounded number of times.
+std::vector<Row> DrawRows(std::span<const EmbeddingTable* const> tables) {
+  std::vector<std::int64_t> last;  // rows of tables 0 … t
+  std::int64_t total = 0;
+  for (const EmbeddingTable* table : tables) last.push_back(total += table->rows());
+  std::vector<Row> rows;
+  rows.reserve(static_cast<std::size_t>(kRows));
+  RandomSequence random(0, RandomStream::kSyntheticIds, 1);
+  for (std::int64_t tries = 0; tries < 8 * kRows && total > 0 && std::ssize(rows) < kRows; ++tries) {
+    const std::int64_t global = random.NextBelow(total);
+    const auto t = std::upper_bound(last.begin(), last.end(), global) - last.begin();
+    const EmbeddingTable& table = *tables[static_cast<std::size_t>(t)];
+    float* data = table.view().Find(last[static_cast<std::size_t>(t)] - 1 - global);
+    if (data != nullptr) rows.push_back({data, table.dim(), table.dim() + table.state_width()});
+  }
+  return rows;
+}
+
+void Fetch(const float* data, std::int64_t floats) {
+  for (std::int64_t c = 0; c < floats; c += kLineFloats) __builtin_prefetch(data + c, 0, 2);
+}
+
+// visit(begin, end) for all rows, by all threads; the rate of the best of three passes.
+template <typename Visit>
+RowRate BestRate(std::span<const Row> rows, ThreadPool& pool, Visit&& visit) {
+  const auto count = std::ssize(rows);
+  if (count == 0) return {};
+  double seconds = std::numeric_limits<double>::max();
+  for (int pass = 0; pass < 3; ++pass) {
+    const double begin = NowSeconds();
+    pool.Run(CeilDiv(count, kTaskRows), [&](std::int64_t task, int) {
+      visit(task * kTaskRows, std::min(count, (task + 1) * kTaskRows));
+    });
+    seconds = std::min(seconds, NowSeconds() - begin);
+  }
+  std::int64_t weights = 0;
+  for (const Row& row : rows) weights += row.dim;
+  return {static_cast<double>(count) / seconds, static_cast<double>(weights) / seconds};
+}
+
+const Row& Ahead(std::span<const Row> rows, std::int64_t i) {
+  return rows[static_cast<std::size_t>(std::min(i + kAhead, std::ssize(rows) - 1))];
+}
+
+// One access a cache line is what a row costs. They are volatile: the compiler sees no use of them.
+RowRate GatherRate(std::span<const Row> rows, ThreadPool& pool) {
+  return BestRate(rows, pool, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t i = begin; i < end; ++i) {
+      Fetch(Ahead(rows, i).data, Ahead(rows, i).dim);
+      const Row& row = rows[static_cast<std::size_t>(i)];
+      const volatile float* data = row.data;
+      for (std::int64_t c = 0; c < row.dim; c += kLineFloats) static_cast<void>(data[c]);
+    }
+  });
+}
+
+RowRate UpdateRate(std::span<const Row> rows, ThreadPool& pool) {
+  return BestRate(rows, pool, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t i = begin; i < end; ++i) {
+      Fetch(Ahead(rows, i).data, Ahead(rows, i).width);
+      const Row& row = rows[static_cast<std::size_t>(i)];
+      volatile float* data = row.data;
+      for (std::int64_t c = 0; c < row.width; c += kLineFloats) data[c] = data[c];
+    }
+  });
+}
+
+}  // namespace
+
+RowLimits MeasureRowLimits(std::span<const EmbeddingTable* const> tables, ThreadPool& pool) {
+  std::vector<Row> rows = DrawRows(tables);
+  RowLimits limits;
+  limits.gather = GatherRate(rows, pool);
+  // Distinct, so that no two threads write one row.
+  std::sort(rows.begin(), rows.end(),
+            [](const Row& a, const Row& b) { return std::less<>()(a.data, b.data); });
+  rows.erase(
+      std::unique(rows.begin(), rows.end(), [](const Row& a, const Row& b) { return a.data == b.data; }),
+      rows.end());
+  limits.update = UpdateRate(rows, pool);
+  return limits;
+}
+
+}  // namespace hotrow
