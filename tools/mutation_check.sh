@@ -4,6 +4,7 @@
 #   tools/mutation_check.sh            every mutation
 #   tools/mutation_check.sh adagrad    those whose name matches a regular expression
 #   tools/mutation_check.sh --list     their names
+#   tools/mutation_check.sh --stale    builds nothing: names those that no longer change the code, and exits 1 if there are any
 #
 # Works in build/mutation on a copy of the working tree. Prints "killed" or "SURVIVED" for each, and exits 1 when one survived, does
 # not compile, or no longer applies to the code. An hour or so on two cores; run it by hand before closing a change of the engine.
@@ -21,6 +22,8 @@ if [[ "${1:-}" == --list ]]; then
   sed -n 's/^name: //p' "$list"
   exit 0
 fi
+stale_only=0
+[[ "${1:-}" != --stale ]] || { stale_only=1; shift; }
 filter="${1:-.}"
 
 names=() files=() rooms=() edits=()
@@ -50,6 +53,16 @@ if [[ ${#chosen[@]} -eq 0 ]]; then
   exit 2
 fi
 
+stale() { sed -E "${edits[$1]}" "${files[$1]}" | cmp -s - "${files[$1]}"; }
+bad=0
+for i in "${chosen[@]}"; do
+  if stale "$i"; then
+    echo "STALE     ${names[$i]}: changes nothing in ${files[$i]}"
+    bad=1
+  fi
+done
+[[ $stale_only -eq 0 && $bad -eq 0 ]] || exit "$bad"
+
 targets() { printf 'hotrow_%s_test ' "$@"; }
 # The first of the rooms whose tests are red; fails when all are green.
 first_red() {
@@ -77,15 +90,11 @@ if room="$(first_red "${needed[@]}")"; then
   exit 1
 fi
 
-bad=0
 for i in "${chosen[@]}"; do
   file="$tree/${files[$i]}"
   cp "$file" "$work/original"
   sed -E "${edits[$i]}" "$work/original" >"$file"
-  if cmp -s "$file" "$work/original"; then
-    echo "STALE     ${names[$i]}: changes nothing in ${files[$i]}"
-    bad=1
-  elif ! ninja -C "$out" $(targets ${rooms[$i]}) >"$log" 2>&1; then
+  if ! ninja -C "$out" $(targets ${rooms[$i]}) >"$log" 2>&1; then
     echo "BROKEN    ${names[$i]}: does not compile"
     grep -m3 'error:' "$log" || true
     bad=1
