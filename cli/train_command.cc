@@ -168,6 +168,7 @@ LoopConfig LoopOf(const TrainFlags& flags) {
 DataSpec TrainingSpec(const TrainFlags& flags) {
   DataSpec spec = MakeDataSpec(flags.data, flags.common);
   spec.shuffle = flags.shuffle;
+  spec.refuse_bad_ids = ParseBadIds(flags.model.bad_ids) == BadIds::kError;
   if (spec.format == DataFormat::kSynthetic) {
     if (!flags.eval_data.empty()) Fail("--eval-data: --format synthetic reads no files");
     spec.bag_sizes = ParseMultiHot(flags.multi_hot, static_cast<std::int64_t>(spec.rows.size()));

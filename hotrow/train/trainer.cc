@@ -163,7 +163,6 @@ double Trainer::SumOfLosses() const {
 }
 
 void Trainer::StartBatch(Batch& batch, int slot, InFlight& flight) {
-  CheckBatch(batch, true);
   flight.samples = batch.rank_samples;
   if (flight.samples.empty()) flight.samples = AllGather(comm_, batch.size);
   HOTROW_CHECK(flight.samples[static_cast<std::size_t>(comm_.rank())] == batch.size);
@@ -176,6 +175,8 @@ float Trainer::Step(Batch& batch, Batch* next) {
   if (tracer_ != nullptr) tracer_->SetStep(step_);
   const TraceSpan step_span(tracer_, TraceName::kStep);
   HOTROW_CHECK(next_.batch == nullptr || next_.batch == &batch);
+  CheckBatch(batch, true);
+  if (next != nullptr) CheckBatch(*next, true);
   std::swap(now_, next_);
   next_.batch = nullptr;
   if (std::exchange(now_.batch, nullptr) == nullptr) {

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <memory>
 
@@ -147,6 +148,19 @@ class BadData : public ::testing::Test {
 };
 std::unique_ptr<SmallModel> BadData::small_;
 
+// A day that is still to be judged.
+TEST_F(BadData, OfPredictionMayLackLabels) {
+  std::string unlabelled = "x,n,u\n";
+  for (int i = 0; i < 40; ++i)
+    unlabelled += std::to_string(i) + "," + std::to_string(i % 8) + ",u" + std::to_string(i % 5) + "\n";
+  const std::string data = small_->directory().Write("unlabelled.csv", unlabelled);
+  const ProgramResult labelled = RunHotrow(small_->Args("predict"));
+  const ProgramResult result = RunHotrow({"predict", "--model", small_->model(), "--data", data});
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_EQ(result.out, labelled.out);
+  EXPECT_EQ(std::count(result.out.begin(), result.out.end(), '\n'), 40);
+}
+
 TEST_F(BadData, PlacesThatAreNoFiles) {
   const std::string pipe = small_->directory().File("pipe");
   ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
@@ -215,6 +229,9 @@ TEST_F(BadData, IdsOutsideTheirTable) {
                 0);
     }
   }
+  ExpectMistake({"train", "--data", data, "--schema", small_->schema(), "--batch-size", "2",
+                 "--embedding-dim", "4", "--dense-arch", "4", "--over-arch", "4,1"},
+                {"bad.csv:3: column 3 (n): id -1 is out of range; valid ids are 0 to 7"});
 }
 
 }  // namespace
