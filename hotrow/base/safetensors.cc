@@ -12,12 +12,12 @@
 #include <filesystem>
 #include <limits>
 #include <nlohmann/json.hpp>
-#include <set>
 #include <utility>
 
 #include "hotrow/base/error.h"
 #include "hotrow/base/output_path.h"
 #include "hotrow/base/size.h"
+#include "hotrow/base/strict_json.h"
 
 namespace hotrow {
 namespace {
@@ -44,26 +44,11 @@ const TypeName& TypeOf(TensorType type) {
   return *std::find_if(kTypes.begin(), kTypes.end(), [&](const TypeName& t) { return t.type == type; });
 }
 
-// Parses the header. A repeated key would silently win over the first, so keys are watched as they are read.
 nlohmann::json ParseHeader(const std::string& path, const std::string& text) {
-  std::vector<std::set<std::string>> keys;
-  const auto watch = [&](int depth, nlohmann::json::parse_event_t event, nlohmann::json& parsed) {
-    using Event = nlohmann::json::parse_event_t;
-    if (depth > 3) Fail("{}: header: nested deeper than the format allows", path);
-    if (event == Event::object_start) keys.emplace_back();
-    if (event == Event::object_end) keys.pop_back();
-    if (event == Event::key && !keys.back().insert(parsed.get<std::string>()).second) {
-      Fail("{}: header: '{}' occurs twice", path, parsed.get<std::string>());
-    }
-    return true;
-  };
-  try {
-    nlohmann::json header = nlohmann::json::parse(text, watch);
-    if (!header.is_object()) Fail("{}: header: a JSON object was expected", path);
-    return header;
-  } catch (const nlohmann::json::exception& e) {
-    Fail("{}: header is not valid JSON: {}", path, e.what());
-  }
+  constexpr int kDepth = 3;  // header, tensor, shape
+  nlohmann::json header = ParseStrictJson(text, kDepth, path + ": header");
+  if (!header.is_object()) Fail("{}: header: a JSON object was expected", path);
+  return header;
 }
 
 std::int64_t Size(const std::string& path, const std::string& tensor, const nlohmann::json& value) {

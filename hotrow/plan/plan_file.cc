@@ -13,11 +13,11 @@
 #include <initializer_list>
 #include <limits>
 #include <nlohmann/json.hpp>
-#include <set>
 #include <string_view>
 #include <vector>
 
 #include "hotrow/base/error.h"
+#include "hotrow/base/strict_json.h"
 #include "hotrow/base/text_writer.h"
 
 namespace hotrow {
@@ -106,30 +106,6 @@ class Node {
   const std::string& source_;
   std::string place_;
 };
-
-// Parses, refusing what the parser itself would let pass: keys given twice and bottomless nesting.
-Json ParseStrict(const std::string& text, const std::string& source) {
-  std::vector<std::set<std::string>> keys;
-  const auto watch = [&](int depth, Json::parse_event_t event, const Json& parsed) {
-    if (event == Json::parse_event_t::object_start) {
-      keys.emplace_back();
-    } else if (event == Json::parse_event_t::object_end) {
-      keys.pop_back();
-    } else if (event == Json::parse_event_t::key && !keys.back().insert(parsed.get<std::string>()).second) {
-      Fail("{}: key {} is there twice in one object", source, Shown(parsed));
-    }
-    if (depth > kMaxDepth) Fail("{}: nested deeper than a plan is", source);
-    return true;
-  };
-  try {
-    return Json::parse(text, watch);
-  } catch (const Json::exception& e) {
-    // "[json.exception.parse_error.101] parse error at line 1, column 2: …"
-    const std::string_view what = e.what();
-    const std::size_t start = what.find("] ");
-    Fail("{}: not JSON: {}", source, start == std::string_view::npos ? what : what.substr(start + 2));
-  }
-}
 
 ShardingType ParseSharding(const Node& node) {
   const std::string text = node.String();
@@ -227,7 +203,7 @@ std::string PlanToJson(const ShardingPlan& plan) {
 }
 
 ShardingPlan ParsePlan(const std::string& text, const std::string& source) {
-  const Json json = ParseStrict(text, source);
+  const Json json = ParseStrictJson(text, kMaxDepth, source);
   const Node root(json, source, "");
   CheckHead(root);
   root.ExpectKeys({"format", "version", "world", "tables"});

@@ -172,8 +172,9 @@ TEST_F(SafetensorsTest, BadHeaders) {
   const std::vector<std::pair<std::string, std::string>> cases = {
       {"{", "JSON"},
       {"[]", "object was expected"},
-      {R"({"a":)" + tensor + R"(,"a":)" + tensor + "}", "'a' occurs twice"},
-      {R"({"a":{"dtype":"F32","dtype":"F32","shape":[1],"data_offsets":[0,4]}})", "'dtype' occurs twice"},
+      {R"({"a":)" + tensor + R"(,"a":)" + tensor + "}", "key \"a\" is there twice"},
+      {R"({"a":{"dtype":"F32","dtype":"F32","shape":[1],"data_offsets":[0,4]}})",
+       "key \"dtype\" is there twice"},
       {R"({"a":3})", "'a'"},
       {R"({"a":{"shape":[1],"data_offsets":[0,4]}})", "'dtype'"},
       {R"({"a":{"dtype":"F32","data_offsets":[0,4]}})", "'shape'"},

@@ -118,7 +118,7 @@ TEST(PlanFile, OtherFilesAreToldAsSuch) {
   EXPECT_THAT(ParseError("{\"a\": }"), StartsWith("p.json: not JSON: parse error at line 1, column 7"));
   EXPECT_THAT(ParseError(PlanToJson(Example()) + "{}"), StartsWith("p.json: not JSON:"));
   EXPECT_THAT(ParseError("{\"format\": \"\xff\"}"), StartsWith("p.json: not JSON:"));
-  EXPECT_THAT(ParseError(std::string(1'000'000, '[')), HasSubstr("nested deeper than a plan"));
+  EXPECT_THAT(ParseError(std::string(1'000'000, '[')), HasSubstr("nested deeper than 6 levels"));
   EXPECT_THAT(ParseError("{\"world\": 1e999}"), StartsWith("p.json: not JSON:"));
 }
 
