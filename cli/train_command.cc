@@ -110,7 +110,6 @@ const char* ToString(StopReason reason) {
   return "";
 }
 
-// Collective.
 // Every evaluation; where there is one, the last AUC and the best.
 void AddEvaluations(const LoopResult& result, Json& json) {
   Json evaluations = Json::array();
@@ -128,6 +127,7 @@ void AddEvaluations(const LoopResult& result, Json& json) {
   json["best_auc"] = best;
 }
 
+// Collective.
 Json ResultJson(const TrainFlags& flags, const LoopResult& result, const RanksOfHost& host,
                 Trainer& trainer) {
   Communicator& comm = trainer.comm();

@@ -1,7 +1,7 @@
 #pragma once
-// safetensors: the file format in which models are exchanged. 8 bytes of little-endian header length, a JSON
-// header
-// {"name": {"dtype", "shape", "data_offsets"}, …, "__metadata__": {…}}, then the tensors' bytes.
+// safetensors: the file format in which models are exchanged. 8 bytes of little-endian header length, a
+// JSON header
+//   {"name": {"dtype", "shape", "data_offsets"}, …, "__metadata__": {…}}, then the tensors' bytes.
 // https://huggingface.co/docs/safetensors (format, version of 2023)
 
 #include <cstdint>

@@ -194,13 +194,11 @@ SparseColumn ReadSparse(const Section& section) {
 }
 
 CsvSchema ReadData(const std::string& path, const toml::table& table) {
-  const Section data(path, table, "[data]",
-                     {"format", "train", "eval", "separator", "quotes", "header", "columns", "missing_values",
-                      "label", "dense", "sparse"});
+  const Section data(
+      path, table, "[data]",
+      {"format", "separator", "quotes", "header", "columns", "missing_values", "label", "dense", "sparse"});
   if (data.Text("format", "csv") != "csv") data.FailKey("format", "is not \"csv\", so this is no CSV schema");
   CsvSchema schema;
-  schema.train = data.Text("train", "");
-  schema.eval = data.Text("eval", "");
   schema.separator = data.Character("separator").value_or(',');
   schema.quotes = data.Bool("quotes", true);
   schema.header = data.Bool("header", true);

@@ -1,44 +1,42 @@
 #pragma once
 // What the columns of a CSV file mean: plain data, read from the [data] table of a TOML file.
 //
+// clang-format off
 //   [data]
-//   format = "csv"                  # optional here
-//   train = "train.csv"             # optional default paths of the training and evaluation files
-//   eval = "valid.csv"
-//   separator = ","                 # one character; "\t" for tabs
-//   quotes = true                   # RFC 4180 quoted fields
-//   header = true                   # the first record names the columns; false: `columns` does
-//   columns = ["rating", …]         # only with header = false
-//   missing_values = ["", "NA"]     # what a missing field holds; default [""]
-//   label = "rating >= 4"           # or == != < <= >, or a column of 0 and 1
+//   format = "csv"               # may be left out
+//   separator = ","              # one character; "\t" for tabs
+//   quotes = true                # RFC 4180 quoted fields
+//   header = true                # the first record names the columns; false: `columns` does
+//   columns = ["rating", …]      # only with header = false
+//   missing_values = ["", "NA"]  # what a missing field holds; default [""]
+//   label = "rating >= 4"        # or == != < <= >, or a column of 0 and 1
 //
-//   [[data.dense]]                  # one a numeric input, in the model's order
+//   [[data.dense]]               # one a numeric input, in the model's order
 //   column = "age"
-//   scale = 1.0                     # multiplies the value first
-//   transform = "none"              # none; log1p: log(1 + x); standardize: (x - mean) / std
-//   mean = 0.0                      # with standardize; both or neither, else fitted on the training file
+//   scale = 1.0                  # multiplies the value first
+//   transform = "none"           # none; log1p: log(1 + x); standardize: (x - mean) / std
+//   mean = 0.0                   # with standardize; both or neither, else fitted on the training files
 //   std = 1.0
-//   missing = 0.0                   # value (before scale) of a missing field, or "mean" with standardize;
-//   absent:
-//                                   # a missing field is an error
+//   missing = 0.0                # value (before scale) of a missing field, or "mean" with standardize;
+//                                #   absent: a missing field is an error
 //
-//   [[data.sparse]]                 # one a categorical feature, in the model's order
+//   [[data.sparse]]              # one a categorical feature, in the model's order
 //   column = "genres"
-//   name = "genres"                 # the feature's; default: the column's
-//   encoding = "vocabulary"         # vocabulary: rows 1, 2, … for the training file's values, the most
-//   frequent
-//                                   #   first (ties by text), row 0 for any other; so rows = values + 1
-//                                   # hash: XXH3 of the text modulo rows; integer: the number is the row
-//   rows = 1000                     # with hash and integer
-//   min_count = 1                   # with vocabulary: values seen less often share row 0
-//   separator = "|"                 # the field is a bag: a list of values; empty values are dropped
-//   max_length = 0                  # with separator: keep at most the first so many; 0: all
-//   missing = "value"               # what a missing field is: "value": the empty text, encoded like any
-//   other;
-//                                   #   "empty": an empty bag; "error". Default: empty for bags, error for
-//                                   integer, #   else value
+//   name = "genres"              # the feature's; default: the column's
+//   encoding = "vocabulary"      # vocabulary: rows 1, 2, … for the training files' values, the most
+//                                #   frequent first (ties by text), row 0 for any other
+//                                # hash: XXH3 of the text modulo rows
+//                                # integer: the number is the row
+//   rows = 1000                  # with hash and integer
+//   min_count = 1                # with vocabulary: values seen less often share row 0
+//   separator = "|"              # the field is a bag: a list of values; empty values are dropped
+//   max_length = 0               # with separator: keep at most the first so many; 0: all
+//   missing = "value"            # a missing field is: "value": the empty text, encoded like any other;
+//                                #   "empty": an empty bag; "error". Default: empty for bags, else error
+//                                #   for integer, else value
+// clang-format on
 //
-// Other top-level tables of the file are not looked at.
+// Other top-level tables of the file are not looked at. docs/DATA.md is the reader's description of this.
 
 #include <cstdint>
 #include <optional>
@@ -99,8 +97,6 @@ struct CsvSchema {
   LabelRule label;
   std::vector<DenseColumn> dense;
   std::vector<SparseColumn> sparse;
-  std::string train;
-  std::string eval;
 };
 
 /// Reads and checks a schema. Throws Error naming the file, the line and the key, and the valid keys or

@@ -2,8 +2,8 @@
 // A click log with a planted signal: labels are drawn from a known model, so the best AUC anyone can reach on
 // it is known, and training can be judged without real data.
 //
-// A sample has Criteo's shape: 13 integers (log-normal, some missing), 26 categoricals (Zipf). Its log-odds
-// are
+// A sample has Criteo's shape: 13 integers (log-normal, some missing), 26 categoricals (Zipf). Its
+// log-odds are
 //   bias + [dense] linear in log(x + 3), one column also by its square
 //        + [sparse] an effect of each id, normal, larger for small tables
 //        + [pairs] for two pairs of features the product of two ids' factors

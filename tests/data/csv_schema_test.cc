@@ -3,6 +3,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <fstream>
+#include <iterator>
+#include <sstream>
+#include <string>
+#include <vector>
+
 #include "hotrow/base/error.h"
 #include "hotrow/base/rng.h"
 #include "tests/data/temp_file.h"
@@ -21,7 +27,6 @@ constexpr const char* kFull = R"(
 anything = 1
 [data]
 format = "csv"
-train = "a.csv"
 separator = "\t"
 quotes = false
 header = false
@@ -68,7 +73,6 @@ TEST(CsvSchema, ReadsEveryKey) {
   EXPECT_FALSE(schema.header);
   EXPECT_EQ(schema.columns.size(), 6U);
   EXPECT_THAT(schema.missing_values, ElementsAre("", "NA"));
-  EXPECT_EQ(schema.train, "a.csv");
   EXPECT_EQ(ToString(schema.label), "r >= 4");
   ASSERT_EQ(schema.dense.size(), 2U);
   EXPECT_EQ(schema.dense[0].scale, 0.5);
@@ -153,9 +157,9 @@ TEST(CsvSchema, MistakesNameLineKeyAndWhatIsValid) {
       {"[model]\n", ": no [data] table"},
       {"[data]\n" + sparse, ":1: [data] needs the key 'label'"},
       {head + "lable = 1\n",
-       ":3: unknown key 'lable' in [data]; valid keys are format, train, eval, separator, quotes, header, "
-       "columns, "
+       ":3: unknown key 'lable' in [data]; valid keys are format, separator, quotes, header, columns, "
        "missing_values, label, dense, sparse"},
+      {head + "train = \"a.csv\"\n" + sparse, ":3: unknown key 'train' in [data]; "},
       {head, "'sparse' in [data] is empty: at least one [[data.sparse]] is needed"},
       {head + "header = false\ncolumns = [\"y\", \"u\", \"y\"]\n" + sparse,
        ":4: 'columns' in [data] has 'y' twice"},
@@ -227,6 +231,52 @@ TEST(CsvSchema, LabelRules) {
   for (const char* bad : {"", " ", ">= 4", "x >=", "x = 4", "x >= four", "x ! 4", "x >= nan", "x >= 4 5"}) {
     EXPECT_THAT([&] { ParseLabelRule(bad); }, ThrowsMessage<Error>(HasSubstr("is neither COLUMN nor")))
         << bad;
+  }
+}
+
+std::string DataDocument() {
+  std::ifstream file(HOTROW_TEST_SOURCE_DIR "/../docs/DATA.md");
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+TEST(CsvSchema, TheDocumentsExampleIsValid) {
+  const std::string text = DataDocument();
+  const std::string fence = "```toml\n";
+  const std::size_t begin = text.find(fence);
+  ASSERT_NE(begin, std::string::npos);
+  const std::size_t end = text.find("```", begin + fence.size());
+  const CsvSchema schema = Load(text.substr(begin + fence.size(), end - begin - fence.size()));
+  EXPECT_EQ(ToString(schema.label), "rating >= 4");
+  EXPECT_EQ(schema.dense.size(), 2U);
+  EXPECT_EQ(schema.sparse.size(), 4U);
+}
+
+// The valid keys as the error for an unknown one lists them.
+std::vector<std::string> ValidKeys(const std::string& schema) {
+  try {
+    Load(schema);
+  } catch (const Error& error) {
+    const std::string message = error.what();
+    const std::string before = "valid keys are ";
+    std::istringstream list(message.substr(message.find(before) + before.size()));
+    std::vector<std::string> keys;
+    for (std::string key; std::getline(list >> std::ws, key, ',');) keys.push_back(key);
+    return keys;
+  }
+  return {};
+}
+
+TEST(CsvSchema, TheDocumentNamesEveryKey) {
+  const std::string text = DataDocument();
+  const std::string data = "[data]\nlabel = \"y\"\n";
+  for (const std::string& schema :
+       {data + "x = 1\n", data + "[[data.dense]]\nx = 1\n", data + "[[data.sparse]]\nx = 1\n"}) {
+    const std::vector<std::string> keys = ValidKeys(schema);
+    EXPECT_GE(keys.size(), 6U) << schema;
+    for (const std::string& key : keys) {
+      const bool table = key == "dense" || key == "sparse";
+      EXPECT_THAT(text, HasSubstr(table ? ": `[[data." + key + "]]`" : "`" + key + "`")) << schema;
+    }
   }
 }
 
