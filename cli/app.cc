@@ -1,5 +1,6 @@
 #include "cli/app.h"
 
+#include <fcntl.h>
 #include <fmt/core.h>
 #include <unistd.h>
 
@@ -35,6 +36,26 @@ void AddCommonFlags(CLI::App& app, CommonFlags& flags) {
   app.add_option("--config", flags.config, "TOML file with values for flags; a flag wins")->type_name("FILE");
 }
 
+namespace {
+
+// One write; where stderr takes nothing there is nobody left to tell.
+void Say(const std::string& text) { std::fputs((text + "\n").c_str(), stderr); }
+
+}  // namespace
+
+void OccupyStandardStreams() {
+  for (int fd = 0; fd <= 2; ++fd) {
+    if (fcntl(fd, F_GETFD) >= 0) continue;
+    // The lowest number that is free, this one. The other way round than the stream is used: what needs it
+    // fails as it would have.
+    if (open("/dev/null", fd == 0 ? O_WRONLY : O_RDONLY) < 0) return;
+  }
+}
+
+void PrintText(const std::string& text) {
+  if (std::fputs(text.c_str(), stdout) < 0 || std::fflush(stdout) != 0) Fail("cannot write to stdout");
+}
+
 void PrintResult(const CommonFlags& flags, const std::string& text) {
   if (flags.quiet) return;
   std::FILE* out = flags.json == "-" ? stderr : stdout;
@@ -44,7 +65,7 @@ void PrintResult(const CommonFlags& flags, const std::string& text) {
 }
 
 void PrintProgress(const CommonFlags& flags, const std::string& text) {
-  if (!flags.quiet) fmt::print(stderr, "{}\n", text);
+  if (!flags.quiet) Say(text);
 }
 
 void CheckJsonTarget(const CommonFlags& flags) {
@@ -68,7 +89,7 @@ void WriteJson(const CommonFlags& flags, const nlohmann::ordered_json& json) {
 namespace {
 
 int Failed(const std::string& message, ExitCode code) {
-  fmt::print(stderr, "error: {}\n", Printable(message));
+  Say("error: " + Printable(message));
   return code;
 }
 
@@ -84,7 +105,7 @@ int ReportFailure(std::exception_ptr failure) {
   try {
     std::rethrow_exception(failure);
   } catch (const Interrupted& e) {
-    fmt::print(stderr, "{}\n", e.what());
+    Say(e.what());
     return kInterrupted;
   } catch (const Error& e) {
     return Failed(e.what(), kUsersMistake);

@@ -43,10 +43,15 @@ struct Command {
 /// Adds --threads, --seed, --json, --quiet and --config to a command.
 void AddCommonFlags(CLI::App& app, CommonFlags& flags);
 
+/// Gives those of the descriptors 0 to 2 that this process was started without something to be: a file opened
+/// later would get their number, and what is printed. Before anything else.
+void OccupyStandardStreams();
+/// Text that was asked for itself (--help) on stdout. Throws Error when it cannot be written.
+void PrintText(const std::string& text);
 /// Where a command's text result goes: stdout, or stderr when --json - has taken stdout; nowhere under
 /// --quiet.
 void PrintResult(const CommonFlags& flags, const std::string& text);
-/// A line of progress or log on stderr, unless --quiet.
+/// A line of progress or log on stderr, unless --quiet. One that cannot be written is lost.
 void PrintProgress(const CommonFlags& flags, const std::string& text);
 /// Writes the result to --json FILE (beside, then renamed) or stdout, if asked for. Throws Error when it
 /// cannot.
@@ -54,8 +59,8 @@ void WriteJson(const CommonFlags& flags, const nlohmann::ordered_json& json);
 /// Throws Error at once when --json names a place that cannot be written: before the work, not after it.
 void CheckJsonTarget(const CommonFlags& flags);
 
-/// Prints "error: …" to stderr and returns the exit code: kUsersMistake for an Error or for lack of memory,
-/// kInterrupted for Interrupted, else kFailed.
+/// Prints "error: …" to stderr, if that can be written, and returns the exit code: kUsersMistake for an Error
+/// or for lack of memory, kInterrupted for Interrupted, else kFailed.
 int ReportFailure(std::exception_ptr failure);
 
 /// Set by SIGINT and SIGTERM after InstallInterruptHandler; a second signal ends the process at once. A

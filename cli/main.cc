@@ -1,6 +1,7 @@
 // hotrow: the program. Commands are thin: flags in, a call into the library, a report out.
 
 #include <exception>
+#include <sstream>
 #include <vector>
 
 #include "cli/app.h"
@@ -40,7 +41,10 @@ int Main(int argc, char** argv, MpiSession* processes) {
   try {
     root.parse(argc, argv);
   } catch (const CLI::Success& e) {  // --help, --version
-    return hotrow::cli::WritesResults(processes) ? root.exit(e) : hotrow::cli::kDone;
+    std::ostringstream text;
+    root.exit(e, text);
+    if (hotrow::cli::WritesResults(processes)) hotrow::cli::PrintText(text.str());
+    return hotrow::cli::kDone;
   }
   return RunChosen(root, commands, processes);
 }
@@ -48,6 +52,7 @@ int Main(int argc, char** argv, MpiSession* processes) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  hotrow::cli::OccupyStandardStreams();
   // Ranks are joined before anything can fail, so that what does is said once, whichever rank it happens on.
   if (const auto launch = hotrow::cli::LaunchOfThisProcess()) {
     return hotrow::cli::RunProcesses(*launch,

@@ -148,6 +148,49 @@ TEST_F(Outputs, AFullStdoutIsAFailure) {
   EXPECT_TRUE(fs::is_character_file("/dev/full"));
 }
 
+// By a shell that sets the streams: "2>/dev/full", ">&-".
+ProgramResult RunWithStreams(const std::string& redirections, const std::vector<std::string>& args) {
+  std::vector<std::string> words = {"-c", "exec \"$@\" " + redirections, "sh", HOTROW_TEST_BINARY};
+  words.insert(words.end(), args.begin(), args.end());
+  return RunProgram("/bin/sh", words);
+}
+
+// Whether or not there is anybody to tell, a mistake is one, and no progress is worth the work.
+TEST_F(Outputs, AStderrThatTakesNothingChangesNothingElse) {
+  const std::vector<std::string> mistake = {"bench", "--ranks", "0"};
+  for (const char* streams : {"2>/dev/full", "2>&-", "<&- >&- 2>&-"}) {
+    EXPECT_EQ(RunWithStreams(streams, mistake).exit_code, 2) << streams;
+    const TemporaryDirectory directory;
+    std::vector<std::string> train = TrainArgs({"--save", directory.File("model"), "--eval-every", "0.1"});
+    const bool has_stdout = std::string(streams).find(">&- 2") == std::string::npos;
+    if (!has_stdout) train.push_back("--quiet");
+    EXPECT_EQ(RunWithStreams(streams, train).exit_code, 0) << streams;
+    EXPECT_THAT(directory.List(), ElementsAre("model"));
+    EXPECT_EQ(RunWithStreams(streams, small_->Args("eval", {"--json", "-"})).exit_code, 2) << streams;
+  }
+  const std::vector<std::string> ranks = {"plan", "make", "--ranks", "0"};
+  EXPECT_EQ(RunWithStreams(">/dev/full 2>/dev/full", ranks).exit_code, 2);
+}
+
+TEST_F(Outputs, AMissingStreamIsNoFile) {
+  const TemporaryDirectory directory;
+  for (const std::vector<std::string>& args : {std::vector<std::string>{"doctor"},
+                                               {"--version"},
+                                               {"bench", "--help"},
+                                               small_->Args("predict"),
+                                               small_->Args("eval")}) {
+    EXPECT_EQ(RunWithStreams(">&- 2>&-", args).exit_code, 2) << args.front();
+    EXPECT_THAT(RunWithStreams(">&-", args).err, HasSubstr("cannot write")) << args.front();
+  }
+  // The model is read, and the predictions written, through other descriptors than the missing ones.
+  const std::string model = FileText(small_->model());
+  const std::vector<std::string> predict = small_->Args("predict", {"--out", directory.File("out")});
+  EXPECT_EQ(RunWithStreams("<&- >&- 2>&-", predict).exit_code, 0);
+  const std::string lines = FileText(directory.File("out"));
+  EXPECT_EQ(std::count(lines.begin(), lines.end(), '\n'), 40);
+  EXPECT_EQ(FileText(small_->model()), model);
+}
+
 TEST_F(Outputs, APredictionThatFailsLateLeavesNothing) {
   const TemporaryDirectory directory;
   std::string text = FileText(small_->data());
