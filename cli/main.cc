@@ -8,6 +8,7 @@
 #include "cli/cli11.h"
 #include "cli/numbers.h"
 #include "cli/run_ranks.h"
+#include "cli/same_flags.h"
 #include "hotrow/base/error.h"
 
 namespace {
@@ -41,6 +42,7 @@ int Main(int argc, char** argv, MpiSession* processes) {
   try {
     root.parse(argc, argv);
   } catch (const CLI::Success& e) {  // --help, --version
+    if (processes != nullptr) hotrow::cli::CheckSameCommand(e.get_name(), processes->world());
     std::ostringstream text;
     root.exit(e, text);
     if (hotrow::cli::WritesResults(processes)) hotrow::cli::PrintText(text.str());

@@ -31,9 +31,13 @@ std::span<const std::byte> BytesOf(const std::string& text) { return std::as_byt
 
 }  // namespace
 
+void CheckSameCommand(std::string_view command, Communicator& comm) {
+  CheckAgreement(comm, BytesOf(fmt::format("{} {}", HOTROW_VERSION, command)),
+                 "the command and hotrow's version");
+}
+
 void CheckSameFlags(const CLI::App& command, Communicator& comm) {
-  const std::string name = fmt::format("{} {}", HOTROW_VERSION, command.get_name());
-  CheckAgreement(comm, BytesOf(name), "the command and hotrow's version");
+  CheckSameCommand(command.get_name(), comm);
   std::vector<const CLI::Option*> options;
   std::string all;
   for (const CLI::Option* option : command.get_options()) {

@@ -135,6 +135,8 @@ TEST_F(MpiProgram, RanksWithOtherFlags) {
   ExpectMistake(second(kBench + Words{"--pipeline", "off"}), "--pipeline: 1 of 2 ranks differ");
   ExpectMistake(second(kBench + Words{"--nope"}), "--nope");
   ExpectMistake(second({"train", "--format", "synthetic"}), "the command and hotrow's version");
+  ExpectMistake(second({"--version"}), "the command and hotrow's version");
+  ExpectMistake(second({"bench", "--help"}), "the command and hotrow's version");
   // What each rank may choose for itself, and a default that is spelled out.
   EXPECT_EQ(second(kBench + Words{"--quiet", "--seed", "0"}).exit_code, 0);
 }
