@@ -1,11 +1,13 @@
 // hotrow experiment: configurations of bench measured in turn, and what came of it written to the log.
 
 #include <fmt/core.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <system_error>
 
 #include "cli/app.h"
 #include "cli/cli11.h"
@@ -49,10 +51,15 @@ void AddFlags(CLI::App& app, ExperimentFlags& f) {
 // What cannot be written is refused before minutes of measuring, not after.
 std::string FindLog(const ExperimentFlags& flags) {
   const std::string log = flags.log.empty() ? kDefaultLog : flags.log;
-  if (flags.log.empty() && !std::filesystem::exists(log)) {
+  std::error_code ignored;
+  const bool exists = std::filesystem::exists(log, ignored);
+  if (flags.log.empty() && !exists) {
     Fail("{}: no such file here; go to the root of the source tree, or give --log FILE", log);
   }
   CheckTargets({{"--log", log}, {"--json", flags.common.json}}, {{"experiment", flags.file}});
+  // It is read to its end, which a device or a pipe may not have.
+  if (exists && !std::filesystem::is_regular_file(log, ignored)) Fail("--log {}: is not a file", log);
+  if (exists && access(log.c_str(), R_OK) != 0) Fail("--log {}: cannot be read", log);
   return log;
 }
 

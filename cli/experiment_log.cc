@@ -4,6 +4,7 @@
 #include <fstream>
 #include <iterator>
 #include <string_view>
+#include <system_error>
 
 #include "hotrow/base/error.h"
 #include "hotrow/base/text_writer.h"
@@ -12,7 +13,8 @@ namespace hotrow::cli {
 namespace {
 
 std::string ReadLog(const std::string& path) {
-  if (!std::filesystem::exists(path)) return "# Experiment log\n";
+  std::error_code ignored;
+  if (!std::filesystem::exists(path, ignored)) return "# Experiment log\n";
   std::ifstream file(path, std::ios::binary);
   std::string text(std::istreambuf_iterator<char>(file), {});
   if (!file) Fail("--log {}: cannot be read", path);

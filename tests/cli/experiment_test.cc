@@ -254,6 +254,9 @@ TEST_F(ExperimentMistakes, OfTheTargetsAreFoundBeforeAnythingRuns) {
            {{}, "docs/EXPERIMENT_LOG.md"},
            {{"--log", "/no/such/directory/log.md"}, "/no/such/directory"},
            {{"--log", file}, "--log"},
+           {{"--log", "/dev/null"}, "--log /dev/null: is not a file"},
+           {{"--log", "/dev/full"}, "--log /dev/full: is not a file"},
+           {{"--log", "/proc/self/fd"}, "is a directory"},
            {{"--log", directory_.File("x"), "--json", directory_.File("x")}, "--json"}}) {
     std::vector<std::string> all = {"experiment", file};
     all.insert(all.end(), args.begin(), args.end());
