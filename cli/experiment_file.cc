@@ -13,6 +13,11 @@
 namespace hotrow::cli {
 namespace {
 
+// Each takes a fraction of a second at least, and that every round.
+constexpr std::size_t kMostConfigurations = 1000;
+// Of a table: several times what bench has.
+constexpr std::size_t kMostFlags = 200;
+
 // A point of the sweep, or the flags of a [[configuration]].
 using Flags = std::vector<BenchFlag>;
 
@@ -68,6 +73,9 @@ class Reader {
 
   /// The keys of a table of bench's flags with dashes, in the order of the file, and their nodes.
   std::vector<std::pair<std::string, const toml::node*>> FlagNodes(const toml::table& table) const {
+    if (table.size() > kMostFlags) {
+      Fail("{}:{}: {} flags; valid: at most {}", path_, table.source().begin.line, table.size(), kMostFlags);
+    }
     std::vector<std::pair<std::string, const toml::node*>> flags;
     for (const auto& [key, node] : table) {
       std::string name(key.str());
@@ -120,14 +128,19 @@ std::string Describe(const Flags& flags) {
   return text;
 }
 
-// Every combination of the sweep's values, the last flag's changing fastest. One empty point without a sweep.
-std::vector<Flags> ReadSweep(const Reader& reader) {
+// Every combination of the sweep's values, the last flag's changing fastest, for each of `named`
+// configurations. One empty point without a sweep.
+std::vector<Flags> ReadSweep(const Reader& reader, std::size_t named) {
   std::vector<Flags> points = {{}};
   const toml::table* sweep = reader.Table(reader.root(), "sweep");
   if (sweep == nullptr) return points;
   for (const auto& [name, node] : reader.FlagNodes(*sweep)) {
     const toml::array* values = node->as_array();
     if (values == nullptr || values->empty()) Fail("{}: is not a list of values", reader.Where(*node, name));
+    if (values->size() > kMostConfigurations / (named * points.size())) {
+      Fail("{}: more than {} configurations; valid: at most so many", reader.Where(*node, name),
+           kMostConfigurations);
+    }
     std::vector<Flags> longer;
     for (const Flags& point : points) {
       for (const toml::node& value : *values) {
@@ -147,6 +160,10 @@ std::vector<NamedFlags> ReadConfigurations(const Reader& reader, std::int64_t mp
   const toml::array* array = node->as_array();
   if (array == nullptr || array->empty() || !array->is_array_of_tables()) {
     Fail("{}: write [[configuration]] for each", reader.Where(*node, "configuration"));
+  }
+  if (array->size() > kMostConfigurations) {
+    Fail("{}: {} of them; valid: at most {}", reader.Where(*node, "configuration"), array->size(),
+         kMostConfigurations);
   }
   std::vector<NamedFlags> all;
   for (const toml::node& item : *array) {
@@ -263,7 +280,7 @@ Experiment LoadExperiment(const std::string& path) {
   const Flags common = reader.ReadFlags(reader.Table(reader.root(), "flags"));
   const std::vector<NamedFlags> named =
       ReadConfigurations(reader, reader.Number(reader.root(), "mpi", 0, 1 << 20, 0));
-  const std::vector<Flags> points = ReadSweep(reader);
+  const std::vector<Flags> points = ReadSweep(reader, named.size());
   if (points.size() == 1 && named.size() == 1 && named[0].name.empty()) {
     Fail("{}: nothing to compare: write [[configuration]] or [sweep]", path);
   }

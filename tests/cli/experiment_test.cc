@@ -248,6 +248,26 @@ TEST_F(ExperimentMistakes, OfAConfigurationNameIt) {
          {"baseline \"a\"", "bytes.recat is 0"});
 }
 
+// Before they are multiplied out, which would take all memory. That these flags are none is seen after.
+TEST_F(ExperimentMistakes, MoreConfigurationsThanCanBeMeasured) {
+  std::string values = "[0";
+  for (int v = 1; v < 26; ++v) values += "," + std::to_string(v);
+  values += "]\n";
+  std::string wide = "[sweep]\n";
+  for (int flag = 0; flag < 40; ++flag) wide += "no" + std::to_string(flag) + " = " + values;
+  Expect(head_ + wide, {"e.toml:", "no2", "more than 1000 configurations"});
+  std::string many;
+  for (int c = 0; c < 40; ++c) many += "[[configuration]]\nname = \"" + std::to_string(c) + "\"\n";
+  Expect(head_ + many + "[sweep]\nnone = " + values, {"none", "more than 1000 configurations"});
+  Expect(head_ + many + "[sweep]\nnone = [1, 2]\n", {"none", "configuration \"0, none 1\""});
+  std::string all;
+  for (int times = 0; times < 26; ++times) all += many;
+  Expect(head_ + all, {"configuration: 1040 of them"});
+  std::string flags = "[sweep]\n";
+  for (int flag = 0; flag < 300; ++flag) flags += "no" + std::to_string(flag) + " = [0]\n";
+  Expect(head_ + flags, {"300 flags", "at most 200"});
+}
+
 TEST_F(ExperimentMistakes, OfTheTargetsAreFoundBeforeAnythingRuns) {
   const std::string file = directory_.Write("e.toml", head_ + pair_);
   for (const auto& [args, part] : std::vector<std::pair<std::vector<std::string>, std::string>>{
