@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -66,13 +67,21 @@ int ThreadsOfRank(const CommonFlags& common, const Communicator& comm, const Ran
 
 namespace {
 
+std::string WhyNoPlanFile(const std::filesystem::file_status& file, const std::error_code& error) {
+  if (file.type() == std::filesystem::file_type::not_found) return "there is no file of that name";
+  if (std::filesystem::is_directory(file)) return "that is a directory";
+  return error ? "that cannot be read: " + error.message() : "that is not a file";
+}
+
 ShardingPlan MakePlanOf(const std::string& sharding, std::span<const TableShape> model, std::int64_t world) {
-  if (!std::filesystem::is_regular_file(sharding)) {
+  std::error_code error;
+  const std::filesystem::file_status file = std::filesystem::status(sharding, error);
+  if (!std::filesystem::is_regular_file(file)) {
     PlanKind kind;
     try {
       kind = ParsePlanKind(sharding);
     } catch (const Error& e) {
-      Fail("--sharding: {}, or a plan file; there is no file of that name", e.what());
+      Fail("--sharding: {}, or a plan file; {}", e.what(), WhyNoPlanFile(file, error));
     }
     return MakePlan(kind, model, world);
   }

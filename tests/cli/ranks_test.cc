@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -207,6 +208,20 @@ TEST(Ranks, MistakesEndAllRanksAndSayWhatIsValid) {
   ExpectMistake(Bench(4, {"--sharding", plan}), {plan, "2", "4"});
   ExpectMistake(Bench(2, {"--sharding", plan, "--max-rows", "50"}), {plan, "t_f0"});
   ExpectMistake(Bench(2, {"--sharding", directory.Write("no.json", "{}")}), {"no.json"});
+}
+
+TEST(Ranks, AShardingThatIsNoFileSaysWhatItIs) {
+  const TemporaryDirectory directory;
+  const std::string loop = directory.File("loop");
+  std::filesystem::create_symlink(loop, loop);
+  std::filesystem::create_symlink("/dev/zero", directory.File("zero"));
+  for (const auto& [name, why] : std::vector<std::pair<std::string, std::string>>{
+           {loop, "Too many levels of symbolic links"},
+           {directory.File("zero"), "that is not a file"},
+           {directory.path(), "that is a directory"},
+           {directory.File("none"), "there is no file of that"}}) {
+    ExpectMistake(Bench(2, {"--sharding", name}), {"--sharding", name, "table_wise", why});
+  }
 }
 
 }  // namespace
