@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 #include <cmath>
+#include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -22,6 +23,7 @@
 #include "cli/targets.h"
 #include "hotrow/base/error.h"
 #include "hotrow/base/system.h"
+#include "hotrow/comm/collectives.h"
 #include "hotrow/comm/gather_trace.h"
 #include "hotrow/comm/reduce.h"
 #include "hotrow/data/presets.h"
@@ -72,7 +74,8 @@ void AddFlags(CLI::App& app, TrainFlags& f) {
       ->capture_default_str();
   app.add_option("--max-steps", f.loop.max_steps, "Stop after so many steps; 0: no bound")
       ->capture_default_str();
-  app.add_option("--save", f.save, "Write the model as safetensors under TorchRec's names")
+  app.add_option("--save", f.save,
+                 "Write the model as safetensors under TorchRec's names; also when training is interrupted")
       ->type_name("FILE");
   AddModelFlags(app, f.model);
   AddRankFlags(app, f.over);
@@ -240,19 +243,19 @@ class TrainRun {
     RankSource source(*data_.source, config.reduction_units, comm_);
     std::optional<RankSource> eval_source;
     if (data_.eval_source) eval_source.emplace(*data_.eval_source, config.reduction_units, comm_);
+    if (!flags_.save.empty() && comm_.rank() == 0) CheckSave(trainer, flags_.save, Metadata());
     const LoopResult result =
         TrainLoop(trainer, source, eval_source ? &*eval_source : nullptr, LoopOf(flags_), Observer());
+    const bool interrupted = TakeInterrupt() || result.reason == StopReason::kInterrupted;
     if (!flags_.save.empty()) {
-      std::map<std::string, std::string> metadata;
-      if (data_.encoder) metadata["hotrow.encoder"] = data_.encoder->ToJson();
       const TraceSpan span(trainer.tracer(), TraceName::kCheckpoint);
-      SaveModel(trainer, flags_.save, metadata);
+      SaveModel(trainer, flags_.save, Metadata(), ObserverOfSave());
     }
     const Json json = ResultJson(flags_, result, host_, trainer);
     if (comm_.rank() == 0) Report(result, json);
     // Last: whatever is wrong with it, the model and the result are there.
     if (traced) WriteTrace(comm_, tracer, flags_.over.profile_dir);
-    return result.reason == StopReason::kInterrupted ? kInterrupted : kDone;
+    return interrupted ? kInterrupted : kDone;
   }
 
  private:
@@ -264,6 +267,32 @@ class TrainRun {
     observer.on_evaluation = [this](const EvaluationPoint& point) {
       PrintProgress(flags_.common,
                     fmt::format("epoch {:.2f}: {}", point.epoch, EvaluationText(point.result)));
+    };
+    return observer;
+  }
+
+  std::map<std::string, std::string> Metadata() const {
+    std::map<std::string, std::string> metadata;
+    if (data_.encoder) metadata["hotrow.encoder"] = data_.encoder->ToJson();
+    return metadata;
+  }
+
+  // Collective: whether a signal has come by now. It has ended the training, and what is trained is saved all
+  // the same; one that comes later ends the saving.
+  bool TakeInterrupt() { return AllReduceMax(comm_, g_interrupted.exchange(false) ? 1 : 0) > 0; }
+
+  SaveObserver ObserverOfSave() const {
+    SaveObserver observer;
+    observer.interrupted = &g_interrupted;
+    if (comm_.rank() != 0) return observer;
+    observer.on_progress = [this, said = -1.0](std::int64_t bytes, std::int64_t total) mutable {
+      const double now = NowSeconds();
+      if (now - said < LoopConfig{}.progress_seconds) return;
+      said = now;
+      PrintProgress(flags_.common,
+                    fmt::format("saving {}: {:.0f}% of {:.3f} GB", flags_.save,
+                                100.0 * static_cast<double>(bytes) / static_cast<double>(total),
+                                static_cast<double>(total) / 1e9));
     };
     return observer;
   }

@@ -20,4 +20,13 @@ std::string FollowLinks(const std::string& path) {
   return at.string();
 }
 
+void NeedRoom(const std::string& path, std::int64_t bytes) {
+  const std::filesystem::path parent = std::filesystem::path(FollowLinks(path)).parent_path();
+  std::error_code error;
+  const std::filesystem::space_info space = std::filesystem::space(parent.empty() ? "." : parent, error);
+  if (error || space.available >= static_cast<std::uintmax_t>(bytes)) return;
+  Fail("{}: needs {:.3f} GB of disk, {:.3f} GB are free", path, static_cast<double>(bytes) / 1e9,
+       static_cast<double>(space.available) / 1e9);
+}
+
 }  // namespace hotrow

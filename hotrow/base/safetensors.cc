@@ -118,6 +118,53 @@ void CheckLayout(const std::string& path, const std::map<std::string, TensorInfo
     Fail("{}: the tensors take {} bytes of data, the file has {}", path, end, data_bytes);
 }
 
+// What a file begins with, its length first, and the bytes of data that are to follow.
+struct Header {
+  std::string text;
+  std::int64_t data_bytes = 0;
+};
+
+Header MakeHeader(const std::string& path, const std::vector<SafetensorsWriter::Tensor>& tensors,
+                  const std::map<std::string, std::string>& metadata) {
+  Header header;
+  nlohmann::ordered_json json = nlohmann::ordered_json::object();
+  if (!metadata.empty()) json[kMetadataKey] = metadata;
+  for (const SafetensorsWriter::Tensor& tensor : tensors) {
+    if (tensor.name == kMetadataKey || json.contains(tensor.name)) {
+      Fail("{}: tensor '{}': its name is taken", path, tensor.name);
+    }
+    std::int64_t bytes = sizeof(float);
+    for (const std::int64_t dimension : tensor.shape) {
+      if (dimension < 0) Fail("{}: tensor '{}': {} is not a size", path, tensor.name, dimension);
+      bytes = CheckedMul(bytes, dimension);
+    }
+    const std::int64_t end = CheckedAdd(header.data_bytes, bytes);
+    json[tensor.name] = {
+        {"dtype", "F32"}, {"shape", tensor.shape}, {"data_offsets", {header.data_bytes, end}}};
+    header.data_bytes = end;
+  }
+  std::string text;
+  try {
+    text = json.dump();
+  } catch (const nlohmann::json::exception&) {
+    Fail("{}: a tensor's name or the metadata is not valid UTF-8", path);
+  }
+  // Spaces up to a multiple of 8, so that the data is aligned for readers that map the file.
+  text.resize(static_cast<std::size_t>(RoundUp(static_cast<std::int64_t>(text.size()), kLengthBytes)), ' ');
+  const std::uint64_t length = text.size();
+  header.text.assign(reinterpret_cast<const char*>(&length), sizeof(length));
+  header.text += text;
+  return header;
+}
+
+// A device or a pipe would be replaced by the rename.
+void CheckNoDevice(const std::string& path) {
+  std::error_code error;
+  if (std::filesystem::exists(path, error) && !std::filesystem::is_regular_file(path, error)) {
+    Fail("{}: exists and is not a file", path);
+  }
+}
+
 }  // namespace
 
 std::int64_t TensorInfo::elements() const {
@@ -217,45 +264,26 @@ std::vector<std::int64_t> SafetensorsReader::ReadI64(const std::string& name) {
   return ReadAll<std::int64_t>(name, TensorType::kI64);
 }
 
-SafetensorsWriter::SafetensorsWriter(const std::string& path, std::vector<Tensor> tensors,
+std::int64_t SafetensorsWriter::Check(const std::string& path, const std::vector<Tensor>& tensors,
+                                      const std::map<std::string, std::string>& metadata) {
+  CheckNoDevice(path);
+  const Header header = MakeHeader(path, tensors, metadata);
+  const std::int64_t bytes = CheckedAdd(std::ssize(header.text), header.data_bytes);
+  NeedRoom(path, bytes);
+  return bytes;
+}
+
+SafetensorsWriter::SafetensorsWriter(const std::string& path, const std::vector<Tensor>& tensors,
                                      const std::map<std::string, std::string>& metadata)
     : path_(FollowLinks(path)), temporary_(fmt::format("{}.{}.partial", path_, getpid())) {
-  std::error_code error;
-  // A device or a pipe would be replaced by the rename.
-  if (std::filesystem::exists(path, error) && !std::filesystem::is_regular_file(path, error)) {
-    Fail("{}: exists and is not a file", path);
-  }
-  nlohmann::ordered_json header = nlohmann::ordered_json::object();
-  if (!metadata.empty()) header[kMetadataKey] = metadata;
-  for (const Tensor& tensor : tensors) {
-    if (tensor.name == kMetadataKey || header.contains(tensor.name)) {
-      Fail("{}: tensor '{}': its name is taken", path, tensor.name);
-    }
-    std::int64_t bytes = sizeof(float);
-    for (const std::int64_t dimension : tensor.shape) {
-      if (dimension < 0) Fail("{}: tensor '{}': {} is not a size", path, tensor.name, dimension);
-      bytes = CheckedMul(bytes, dimension);
-    }
-    const std::int64_t end = CheckedAdd(expected_bytes_, bytes);
-    header[tensor.name] = {
-        {"dtype", "F32"}, {"shape", tensor.shape}, {"data_offsets", {expected_bytes_, end}}};
-    expected_bytes_ = end;
-  }
-  std::string text;
-  try {
-    text = header.dump();
-  } catch (const nlohmann::json::exception&) {
-    Fail("{}: a tensor's name or the metadata is not valid UTF-8", path);
-  }
-  // Spaces up to a multiple of 8, so that the data is aligned for readers that map the file.
-  text.resize(static_cast<std::size_t>(RoundUp(static_cast<std::int64_t>(text.size()), kLengthBytes)), ' ');
-
+  CheckNoDevice(path);
+  const Header header = MakeHeader(path, tensors, metadata);
+  header_bytes_ = std::ssize(header.text);
+  expected_bytes_ = header.data_bytes;
   fd_ = open(temporary_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
   if (fd_ < 0) FailWrite();
-  const std::uint64_t length = text.size();
   buffer_.reserve(kWriteBufferBytes);
-  buffer_.append(reinterpret_cast<const char*>(&length), sizeof(length));
-  buffer_ += text;
+  buffer_ += header.text;
 }
 
 SafetensorsWriter::~SafetensorsWriter() { Abandon(); }

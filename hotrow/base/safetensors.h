@@ -67,9 +67,14 @@ class SafetensorsWriter {
     std::string name;
     std::vector<std::int64_t> shape;
   };
+  /// Throws Error where a writer of the same would fail, now or when it runs out of disk: hours later, if
+  /// what it is to write is still to be computed. Returns the bytes of the file.
+  static std::int64_t Check(const std::string& path, const std::vector<Tensor>& tensors,
+                            const std::map<std::string, std::string>& metadata);
+
   /// The tensors, in the order in which their data will be appended. Throws Error when two have one name or
   /// `path` cannot be written (a missing directory, something that is not a file).
-  SafetensorsWriter(const std::string& path, std::vector<Tensor> tensors,
+  SafetensorsWriter(const std::string& path, const std::vector<Tensor>& tensors,
                     const std::map<std::string, std::string>& metadata);
   /// Removes the unfinished file.
   ~SafetensorsWriter();
@@ -83,6 +88,10 @@ class SafetensorsWriter {
   /// appended after it.
   void Finish();
 
+  /// Of the file, and how many of them were appended.
+  std::int64_t file_bytes() const { return header_bytes_ + expected_bytes_; }
+  std::int64_t appended_bytes() const { return header_bytes_ + written_bytes_; }
+
  private:
   void Abandon();
   void WriteOut(const char* data, std::size_t bytes);
@@ -91,7 +100,8 @@ class SafetensorsWriter {
   std::string path_;
   std::string temporary_;
   std::string buffer_;
-  std::int64_t expected_bytes_ = 0;
+  std::int64_t header_bytes_ = 0;    // with its length
+  std::int64_t expected_bytes_ = 0;  // of data
   std::int64_t written_bytes_ = 0;
   int fd_ = -1;
 };

@@ -8,7 +8,9 @@
 #include <vector>
 
 #include "hotrow/base/error.h"
+#include "hotrow/base/interrupted.h"
 #include "hotrow/base/safetensors.h"
+#include "hotrow/comm/collectives.h"
 
 namespace hotrow {
 namespace {
@@ -44,6 +46,30 @@ void CheckShape(const SafetensorsReader& file, const std::string& name,
     Fail("{}: tensor {}: shape {} is not the model's {}", file.path(), name, Json(info.shape).dump(),
          Json(shape).dump());
   }
+}
+
+// What the file holds, in its order.
+std::vector<SafetensorsWriter::Tensor> Tensors(Trainer& trainer) {
+  std::vector<SafetensorsWriter::Tensor> tensors;
+  for (const EmbeddingTableConfig& table : trainer.config().model.tables) {
+    tensors.push_back({TableTensorName(table), {table.num_embeddings, table.embedding_dim}});
+  }
+  for (const Parameter& p : std::as_const(trainer.tower()).parameters().list())
+    tensors.push_back({p.name, Shape(p)});
+  return tensors;
+}
+
+std::map<std::string, std::string> AllMetadata(const Trainer& trainer,
+                                               std::map<std::string, std::string> metadata) {
+  metadata["hotrow.model"] = ModelConfigToJson(trainer.config().model);
+  metadata["format"] = "pt";
+  return metadata;
+}
+
+// Collective: where one rank leaves, all do.
+void ThrowIfAnyInterrupted(Communicator& comm, const std::atomic<bool>* interrupted) {
+  const bool here = interrupted != nullptr && interrupted->load();
+  if (AllReduceMax(comm, here ? 1 : 0) > 0) throw Interrupted();
 }
 
 }  // namespace
@@ -103,22 +129,17 @@ ModelConfig ModelConfigFromJson(const std::string& text, const std::string& file
   }
 }
 
-void SaveModel(Trainer& trainer, const std::string& path,
-               const std::map<std::string, std::string>& metadata) {
-  const ModelConfig& model = trainer.config().model;
-  const Parameters& parameters = std::as_const(trainer.tower()).parameters();
-  std::vector<SafetensorsWriter::Tensor> tensors;
-  for (const EmbeddingTableConfig& table : model.tables) {
-    tensors.push_back({TableTensorName(table), {table.num_embeddings, table.embedding_dim}});
-  }
-  for (const Parameter& p : parameters.list()) tensors.push_back({p.name, Shape(p)});
+std::int64_t CheckSave(Trainer& trainer, const std::string& path,
+                       const std::map<std::string, std::string>& metadata) {
+  return SafetensorsWriter::Check(path, Tensors(trainer), AllMetadata(trainer, metadata));
+}
 
-  std::map<std::string, std::string> all = metadata;
-  all["hotrow.model"] = ModelConfigToJson(model);
-  all["format"] = "pt";
+void SaveModel(Trainer& trainer, const std::string& path, const std::map<std::string, std::string>& metadata,
+               const SaveObserver& observer) {
+  const Parameters& parameters = std::as_const(trainer.tower()).parameters();
   const bool writes = trainer.comm().rank() == 0;
   std::optional<SafetensorsWriter> writer;
-  if (writes) writer.emplace(path, std::move(tensors), all);
+  if (writes) writer.emplace(path, Tensors(trainer), AllMetadata(trainer, metadata));
   std::vector<float> block;
   for (std::int64_t t = 0; t < trainer.embeddings().num_tables(); ++t) {
     const std::int64_t rows = trainer.embeddings().table_config(t).num_embeddings;
@@ -128,6 +149,9 @@ void SaveModel(Trainer& trainer, const std::string& path,
       if (writes) block.resize(static_cast<std::size_t>(count * dim));
       trainer.embeddings().ReadRows(t, first, count, block.data());
       if (writes) writer->Append(block.data(), count * dim);
+      if (writes && observer.on_progress)
+        observer.on_progress(writer->appended_bytes(), writer->file_bytes());
+      ThrowIfAnyInterrupted(trainer.comm(), observer.interrupted);
     }
   }
   if (writes) {

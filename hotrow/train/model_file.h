@@ -5,6 +5,9 @@
 // Metadata: "hotrow.model", the ModelConfig as JSON; whatever the caller adds (the CLI keeps the data's
 // encoder there). Optimizer state is not part of it.
 
+#include <atomic>
+#include <cstdint>
+#include <functional>
 #include <map>
 #include <string>
 
@@ -13,9 +16,23 @@
 
 namespace hotrow {
 
+/// What SaveModel tells its caller and asks it after every block of rows; either may be empty.
+struct SaveObserver {
+  /// Bytes so far and bytes in all, on rank 0.
+  std::function<void(std::int64_t, std::int64_t)> on_progress = {};
+  /// Once it is set on one rank, all throw Interrupted and `path` is as it was.
+  const std::atomic<bool>* interrupted = nullptr;
+};
+
 /// Collective: rank 0 writes all weights, streamed: memory for a block of rows only. Written beside `path`
 /// and renamed when complete.
-void SaveModel(Trainer& trainer, const std::string& path, const std::map<std::string, std::string>& metadata);
+void SaveModel(Trainer& trainer, const std::string& path, const std::map<std::string, std::string>& metadata,
+               const SaveObserver& observer = {});
+
+/// Throws Error where SaveModel would for want of disk or of a place to write to: for rank 0, before the
+/// weights are worth saving. Returns the bytes of the file. Not collective.
+std::int64_t CheckSave(Trainer& trainer, const std::string& path,
+                       const std::map<std::string, std::string>& metadata);
 
 struct ModelFileInfo {
   ModelConfig model;

@@ -232,5 +232,34 @@ TEST_F(Outputs, AnInterruptLeavesNothing) {
   EXPECT_THAT(directory.List(), ElementsAre("large.csv"));
 }
 
+// Rows of `rows` in every table, few of them trained: a model that takes no time but to save.
+std::vector<std::string> WideTables(const std::string& rows, const std::string& save) {
+  std::string list;
+  for (int table = 0; table < 26; ++table) list += (list.empty() ? "" : ",") + rows;
+  return {"train", "--format",    "synthetic", "--cardinality",  list, "--multi-hot",
+          "one",   "--samples",   "8",         "--batch-size",   "8",  "--dense-arch",
+          "8,128", "--over-arch", "8,1",       "--dcn-low-rank", "2",  "--tables",
+          "lazy",  "--save",      save};
+}
+
+TEST_F(Outputs, AnInterruptEndsASaveToo) {
+  const TemporaryDirectory directory;
+  const ProgramResult result = RunAndInterrupt(WideTables("100000", directory.File("model")),
+                                               [&] { return !directory.List().empty(); });
+  EXPECT_EQ(result.exit_code, 130) << result.err;
+  EXPECT_THAT(result.err, HasSubstr("of 1.33"));
+  EXPECT_EQ(result.out, "");
+  EXPECT_THAT(directory.List(), ElementsAre());
+}
+
+// Before any training, which is said on stderr.
+TEST_F(Outputs, AModelNeedsRoom) {
+  const TemporaryDirectory directory;
+  const std::string model = directory.File("model");
+  ExpectMistake(WideTables("1000000000", model), {model + ": needs 13312.", " GB of disk, ", " GB are free"});
+  ExpectMistake(TrainArgs({"--save", "/dev/null"}), {"/dev/null: exists and is not a file"});
+  EXPECT_THAT(directory.List(), ElementsAre());
+}
+
 }  // namespace
 }  // namespace hotrow

@@ -2,12 +2,15 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
+#include <atomic>
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
 
 #include "hotrow/base/error.h"
+#include "hotrow/base/interrupted.h"
 #include "hotrow/base/safetensors.h"
 #include "tests/train/small_model.h"
 
@@ -125,6 +128,33 @@ TEST_F(ModelFileTest, AFullPlaceLeavesTheOldFile) {
   EXPECT_THROW(SaveModel(trainer_, "/dev/full/model.safetensors", {}), Error);
   EXPECT_THROW(SaveModel(trainer_, ::testing::TempDir() + "/no/such/dir/m.safetensors", {}), Error);
   EXPECT_EQ(std::filesystem::file_size(path_), size);
+}
+
+TEST_F(ModelFileTest, CheckKnowsTheSizeAndThePlace) {
+  const std::int64_t bytes = CheckSave(trainer_, path_, {{"note", "kept"}});
+  EXPECT_FALSE(std::filesystem::exists(path_));
+  std::int64_t announced = 0;
+  std::int64_t last = 0;
+  SaveModel(trainer_, path_, {{"note", "kept"}},
+            {.on_progress = [&](std::int64_t written, std::int64_t total) {
+              EXPECT_GT(written, last);
+              last = written;
+              announced = total;
+            }});
+  EXPECT_EQ(static_cast<std::int64_t>(std::filesystem::file_size(path_)), bytes);
+  EXPECT_EQ(announced, bytes);
+  EXPECT_LT(last, bytes) << "the dense parameters follow the tables";
+  EXPECT_THAT(ErrorOf([&] { CheckSave(trainer_, "/dev/null", {}); }), HasSubstr("/dev/null: exists"));
+}
+
+TEST_F(ModelFileTest, AnInterruptLeavesTheOldFile) {
+  SaveModel(trainer_, path_, {{"note", "old"}});
+  std::atomic<bool> interrupted{false};
+  const SaveObserver observer = {.on_progress = [&](std::int64_t, std::int64_t) { interrupted = true; },
+                                 .interrupted = &interrupted};
+  EXPECT_THROW(SaveModel(trainer_, path_, {{"note", "new"}}, observer), Interrupted);
+  EXPECT_EQ(ReadModelInfo(path_).metadata.at("note"), "old");
+  EXPECT_FALSE(std::filesystem::exists(path_ + "." + std::to_string(getpid()) + ".partial"));
 }
 
 }  // namespace
