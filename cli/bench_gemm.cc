@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "cli/bench_parts.h"
+#include "cli/bench_progress.h"
 #include "cli/bench_report.h"
 #include "hotrow/base/error.h"
 #include "hotrow/base/system.h"
@@ -33,8 +34,11 @@ int BenchGemm(const BenchFlags& flags, ThreadPool& pool) {
   GemmLimit limit(tower, GemmLimit::MakeLayers(tower), flags.per_chip_batch, units, gradients, pool);
   limit.RunOnce();
   std::vector<double> seconds;
-  for (std::int64_t step = 0; step < std::max<std::int64_t>(3, flags.steps / 5); ++step) {
+  const std::int64_t passes = std::max<std::int64_t>(3, flags.steps / 5);
+  BenchProgress progress(flags.common, 0, passes);
+  for (std::int64_t pass = 0; pass < passes; ++pass) {
     seconds.push_back(limit.RunOnce());
+    progress(pass + 1);
   }
   Json json = BenchFields(flags, data, pool.size());
   json["reduction_units"] = units;

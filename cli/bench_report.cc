@@ -2,14 +2,17 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <vector>
 
+#include "cli/bench_progress.h"
 #include "cli/hash_limit.h"
 #include "hotrow/base/size.h"
 #include "hotrow/base/system.h"
 #include "hotrow/comm/collectives.h"
 #include "hotrow/comm/reduce.h"
+#include "hotrow/data/presets.h"
 #include "hotrow/embed/row_limits.h"
 
 namespace hotrow::cli {
@@ -21,6 +24,15 @@ std::int64_t Sum(const std::vector<std::int64_t>& values) {
   std::int64_t sum = 0;
   for (const std::int64_t v : values) sum = CheckedAdd(sum, v);
   return sum;
+}
+
+// A cap larger than every table is most likely not what was meant.
+std::string CapText(const BenchFlags& flags) {
+  if (flags.max_rows <= 0) return "";
+  const auto cut = [&](std::int64_t rows) { return rows > flags.max_rows; };
+  return fmt::format(", {} by --max-rows {}",
+                     std::ranges::any_of(ParseRows(flags.cardinality), cut) ? "capped" : "none capped",
+                     flags.max_rows);
 }
 
 std::string Hex(std::uint64_t hash) { return fmt::format("{:016x}", hash); }
@@ -58,10 +70,16 @@ void DropModelFields(Json& json) {
 
 std::string BenchHeadline(const BenchFlags& flags, const Json& json) {
   return fmt::format(
-      "world {}, {} threads, per-chip batch {}, global batch {}\ncardinality {} ({} rows), {} ids a step\n{}",
+      "world {}, {} threads, per-chip batch {}, global batch {}\ncardinality {} ({} rows{}), {} ids a "
+      "step\n{}",
       flags.over.ranks, json["threads"].get<int>(), flags.per_chip_batch,
       json["global_batch"].get<std::int64_t>(), flags.cardinality, json["rows"].get<std::int64_t>(),
-      json["ids_per_step"].get<std::int64_t>(), CpuName());
+      CapText(flags), json["ids_per_step"].get<std::int64_t>(), CpuName());
+}
+
+std::function<void(std::int64_t)> ProgressOf(const BenchFlags& flags, const Communicator& comm) {
+  if (comm.rank() != 0) return nullptr;
+  return BenchProgress(flags.common, flags.warmup, flags.steps);
 }
 
 double GigabytesPerSecond(std::int64_t bytes, double seconds) {

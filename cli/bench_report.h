@@ -2,6 +2,7 @@
 // What the reports of all parts of `hotrow bench` have in common, as JSON and as text.
 
 #include <cstdint>
+#include <functional>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 
@@ -22,6 +23,10 @@ nlohmann::ordered_json BenchFields(const BenchFlags& flags, const SyntheticConfi
 void DropModelFields(nlohmann::ordered_json& json);
 /// The same in three lines of text, made from those fields.
 std::string BenchHeadline(const BenchFlags& flags, const nlohmann::ordered_json& json);
+
+/// What rank 0 tells of the steps that are over (bench_progress.h); nothing on the other ranks. `flags` must
+/// outlive it.
+std::function<void(std::int64_t)> ProgressOf(const BenchFlags& flags, const Communicator& comm);
 
 /// Bytes over seconds in GB/s; 0 where no time was taken.
 double GigabytesPerSecond(std::int64_t bytes, double seconds);

@@ -102,7 +102,8 @@ int Run(BenchFlags flags, Communicator& comm, const RanksOfHost& host) {
                                                            .global_batch = GlobalBatch(flags),
                                                            .reduction_units = config.reduction_units,
                                                            .steps = flags.steps,
-                                                           .warmup = flags.warmup},
+                                                           .warmup = flags.warmup,
+                                                           .on_step = ProgressOf(flags, comm)},
                                                           embeddings, comm, pool);
   json["tables"] = ToString(config.storage);
   AddTimes(flags, result, json);

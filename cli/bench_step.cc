@@ -67,7 +67,8 @@ class StepRun {
                                                          .steps = flags_.steps,
                                                          .warmup = flags_.warmup,
                                                          .pipeline = Pipelined(flags_.over),
-                                                         .tracer = traced ? &tracer : nullptr},
+                                                         .tracer = traced ? &tracer : nullptr,
+                                                         .on_step = ProgressOf(flags_, comm_)},
                                                         trainer);
     json["micro_batch"] = trainer.tower().micro_batch();
     json["tables"] = ToString(config.storage);

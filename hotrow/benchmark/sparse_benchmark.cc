@@ -61,6 +61,7 @@ SparseBenchmarkResult RunSparseBenchmark(const SparseBenchmarkConfig& config,
     embeddings.Backward(0, {gradient.data(), width, columns}, config.reduction_units, step + 1);
     double seconds[] = {middle - begin, NowSeconds() - middle};
     AllReduceMax<double>(comm, seconds);
+    if (config.on_step) config.on_step(step + 1);
     if (step < config.warmup) continue;
     result.forward_seconds.push_back(seconds[0]);
     result.backward_seconds.push_back(seconds[1]);

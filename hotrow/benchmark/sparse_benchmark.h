@@ -3,6 +3,7 @@
 // gradient in place of a tower.
 
 #include <cstdint>
+#include <functional>
 #include <vector>
 
 #include "hotrow/base/thread_pool.h"
@@ -21,6 +22,8 @@ struct SparseBenchmarkConfig {
   std::int64_t reduction_units = 8;
   std::int64_t steps = 50;
   std::int64_t warmup = 10;
+  /// Told, if there, how many steps are over, those of the warm-up included; outside the timed region.
+  std::function<void(std::int64_t)> on_step = nullptr;
 };
 
 /// Times are of the slowest rank of each step.

@@ -59,6 +59,7 @@ class Run {
     const float loss = trainer_.Step(batch, pipelined_ ? &next : nullptr);
     const double seconds = NowSeconds() - begin;
     result_.losses.push_back(loss);
+    if (config_.on_step) config_.on_step(step + 1);
     return seconds;
   }
 

@@ -2,6 +2,7 @@
 // The steady-state training step, with the limit that the machine sets to it measured in between.
 
 #include <cstdint>
+#include <functional>
 #include <vector>
 
 #include "hotrow/data/synthetic.h"
@@ -19,6 +20,8 @@ struct StepBenchmarkConfig {
   std::int64_t warmup = 10;
   bool pipeline = true;      ///< exchange the next batch's ids during a step
   Tracer* tracer = nullptr;  ///< of this rank; records the timed steps
+  /// Told, if there, how many steps are over, those of the warm-up included; outside the timed region.
+  std::function<void(std::int64_t)> on_step = nullptr;
 };
 
 struct StepBenchmarkResult {

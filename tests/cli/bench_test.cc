@@ -127,6 +127,18 @@ TEST(Bench, SparseAndGemmParts) {
   EXPECT_GT(gemm["gflops"], 0);
 }
 
+TEST(Bench, SaysHowFarItIsAndWhatACapDoes) {
+  for (const char* part : {"step", "sparse", "gemm"}) {
+    const ProgramResult loud = RunHotrow(Small({"--part", part, "--ranks", "1", "--max-rows", "50"}));
+    EXPECT_EQ(loud.exit_code, 0) << loud.err;
+    EXPECT_THAT(loud.err, HasSubstr(std::string(part) == "gemm" ? "step 1 of 3\n" : "warm-up step 1 of 2\n"));
+    EXPECT_THAT(loud.err, HasSubstr(" rows, capped by --max-rows 50)"));
+    EXPECT_EQ(RunHotrow(Small({"--part", part, "--quiet"})).err, "");
+  }
+  EXPECT_THAT(RunHotrow(Small({"--part", "sparse", "--max-rows", "3000"})).err,
+              HasSubstr("(3108 rows, none capped by --max-rows 3000)"));
+}
+
 TEST(Bench, RecatTimesOneRanksRecatOfAllSources) {
   for (const char* mode : {"none", "cpu", "sc", "tc"}) {
     const Json json = BenchJson({"--part", "recat", "--ranks", "3", "--recat-mode", mode, "--id-bytes", "8"});
