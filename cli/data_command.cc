@@ -101,10 +101,13 @@ int RunGenerate(GenerateFlags& flags, CLI::App& app) {
   return kDone;
 }
 
-Json InfoJson(const DataInfo& info, const std::vector<std::string>& paths) {
+Json InfoJson(const DataInfo& info, const std::vector<std::string>& dense_names,
+              const std::vector<std::string>& paths) {
   Json dense = Json::array();
-  for (const DenseInfo& column : info.dense) {
-    dense.push_back({{"min", column.min}, {"mean", column.mean}, {"max", column.max}});
+  for (std::size_t i = 0; i < info.dense.size(); ++i) {
+    const DenseInfo& column = info.dense[i];
+    dense.push_back(
+        {{"name", dense_names[i]}, {"min", column.min}, {"mean", column.mean}, {"max", column.max}});
   }
   Json features = Json::array();
   for (const FeatureInfo& feature : info.features) {
@@ -126,19 +129,20 @@ Json InfoJson(const DataInfo& info, const std::vector<std::string>& paths) {
           {"features", features}};
 }
 
-std::string InfoText(const DataInfo& info) {
+std::string InfoText(const DataInfo& info, const std::vector<std::string>& dense_names) {
   std::string text = fmt::format("{} samples, ", info.samples);
   text += info.label_rate ? fmt::format("{:.2f}% labelled 1", 100.0 * *info.label_rate) : "no labels";
   if (!info.dense.empty())
-    text += fmt::format("\n{:<24} {:>12} {:>12} {:>12}", "dense input", "min", "mean", "max");
+    text +=
+        fmt::format("\n{:<28} {:>12} {:>12} {:>12}", "number as the model reads it", "min", "mean", "max");
   for (std::size_t i = 0; i < info.dense.size(); ++i) {
     const DenseInfo& d = info.dense[i];
-    text += fmt::format("\n{:<24} {:>12.5g} {:>12.5g} {:>12.5g}", i, d.min, d.mean, d.max);
+    text += fmt::format("\n{:<28} {:>12.5g} {:>12.5g} {:>12.5g}", dense_names[i], d.min, d.mean, d.max);
   }
-  text += fmt::format("\n{:<24} {:>12} {:>12} {:>12} {:>12}", "feature", "rows", "distinct ids", "mean bag",
+  text += fmt::format("\n{:<28} {:>12} {:>12} {:>12} {:>12}", "feature", "rows", "distinct ids", "mean bag",
                       "max bag");
   for (const FeatureInfo& f : info.features) {
-    text += fmt::format("\n{:<24} {:>12} {:>12} {:>12.3f} {:>12}", f.name, f.rows, f.distinct_ids,
+    text += fmt::format("\n{:<28} {:>12} {:>12} {:>12.3f} {:>12}", f.name, f.rows, f.distinct_ids,
                         static_cast<double>(f.ids) / static_cast<double>(info.samples), f.max_bag);
     if (f.out_of_range > 0) text += fmt::format("  {} ids outside the table", f.out_of_range);
   }
@@ -155,9 +159,11 @@ int RunInfo(InfoFlags& flags, CLI::App& app) {
   if (spec.format == DataFormat::kSynthetic)
     Fail("--format synthetic: has nothing to read; valid are criteo and csv");
   spec.need_labels = false;
-  const DataInfo info = InspectData(*OpenSource(spec, MakeEncoder(spec)));
-  PrintResult(flags.common, InfoText(info));
-  WriteJson(flags.common, InfoJson(info, spec.paths));
+  const std::shared_ptr<const RecordEncoder> encoder = MakeEncoder(spec);
+  const DataInfo info = InspectData(*OpenSource(spec, encoder));
+  const std::vector<std::string> dense_names = encoder->DenseNames();
+  PrintResult(flags.common, InfoText(info, dense_names));
+  WriteJson(flags.common, InfoJson(info, dense_names, spec.paths));
   return kDone;
 }
 

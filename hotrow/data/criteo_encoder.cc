@@ -79,7 +79,8 @@ Columns FromCount(const std::string& path, std::size_t count) {
     Fail(
         "{}:1: {} columns; a Criteo file has 40 (label, 13 integers, 26 categoricals), 39 without the label, "
         "41 with "
-        "an Id first, or a header that names I1 … I13 and C1 … C26",
+        "an Id first, or a header that names I1 … I13 and C1 … C26; other files need a --schema "
+        "(docs/DATA.md)",
         path, count);
   }
   Columns columns;
@@ -149,6 +150,12 @@ CriteoEncoder::CriteoEncoder(std::vector<std::int64_t> rows) {
     description_.features.push_back({names[i], rows[i], 1});
   }
   description_.num_dense = kCriteoDense;
+}
+
+std::vector<std::string> CriteoEncoder::DenseNames() const {
+  std::vector<std::string> names;
+  for (std::size_t i = 1; i <= kCriteoDense; ++i) names.push_back(fmt::format("log(I{} + 3)", i));
+  return names;
 }
 
 float CriteoEncoder::DenseTransform(double x) {

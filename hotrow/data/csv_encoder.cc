@@ -160,6 +160,26 @@ CsvEncoder::CsvEncoder(CsvSchema schema) : schema_(std::move(schema)) {
   description_.num_dense = static_cast<std::int64_t>(schema_.dense.size());
 }
 
+std::vector<std::string> CsvEncoder::DenseNames() const {
+  std::vector<std::string> names;
+  for (const DenseColumn& dense : schema_.dense) {
+    const std::string scaled =
+        dense.scale == 1.0 ? dense.column : fmt::format("{} * {}", dense.column, dense.scale);
+    switch (dense.transform) {
+      case DenseTransform::kNone:
+        names.push_back(scaled);
+        break;
+      case DenseTransform::kLog1p:
+        names.push_back("log1p(" + scaled + ")");
+        break;
+      case DenseTransform::kStandardize:
+        names.push_back("standardize(" + scaled + ")");
+        break;
+    }
+  }
+  return names;
+}
+
 std::unique_ptr<BoundEncoder> CsvEncoder::Bind(RecordReader& reader, const BindOptions& options) const {
   return std::make_unique<BoundCsv>(*this, BindCsvColumns(schema_, reader, options.need_labels), options);
 }

@@ -41,6 +41,7 @@ class CsvEncoder : public RecordEncoder {
 
   const DataDescription& description() const override { return description_; }
   std::unique_ptr<BoundEncoder> Bind(RecordReader& reader, const BindOptions& options) const override;
+  std::vector<std::string> DenseNames() const override;
   std::string ToJson() const override { return hotrow::ToJson(schema_); }
 
   const CsvSchema& schema() const { return schema_; }

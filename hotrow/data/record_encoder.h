@@ -8,6 +8,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "hotrow/data/batch.h"
 #include "hotrow/data/encoded_samples.h"
@@ -34,6 +35,9 @@ class RecordEncoder {
   virtual ~RecordEncoder() = default;
   /// has_labels and samples are a file's matter: true and unknown here.
   virtual const DataDescription& description() const = 0;
+  /// What each dense input is, as a reader of the data calls it: "age", or "log1p(price)" where the model
+  /// sees another value than the file holds.
+  virtual std::vector<std::string> DenseNames() const = 0;
   /// For a reader at its file's start: sets its format and reads the header where there is one. Throws Error
   /// where columns are missing or have one name. The encoder must outlive the result.
   virtual std::unique_ptr<BoundEncoder> Bind(RecordReader& reader, const BindOptions& options) const = 0;

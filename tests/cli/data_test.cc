@@ -47,7 +47,8 @@ TEST(Data, GenerateThenInfo) {
   const Json info = Json::parse(counted.out);
   EXPECT_EQ(info["samples"], 3000);
   EXPECT_EQ(info["label_rate"], report["train"]["label_rate"]);
-  EXPECT_EQ(info["dense"].size(), 13U);
+  ASSERT_EQ(info["dense"].size(), 13U);
+  EXPECT_EQ(info["dense"][12]["name"], "log(I13 + 3)");
   ASSERT_EQ(info["features"].size(), 26U);
   EXPECT_EQ(info["features"][5]["rows"], 3);
   EXPECT_EQ(info["features"][5]["distinct_ids"], 3);
@@ -77,6 +78,24 @@ TEST(Data, InfoReadsCsvByASchema) {
   const ProgramResult result = RunHotrow({"data", "info", "--data", data, "--schema", schema});
   ASSERT_EQ(result.exit_code, 0) << result.err;
   EXPECT_THAT(result.out, HasSubstr("3 samples, 33.33% labelled 1"));
+}
+
+TEST(Data, InfoNamesTheNumbersAsTheModelReadsThem) {
+  const TemporaryDirectory directory;
+  const std::string schema = directory.Write(
+      "s.toml",
+      "[data]\nlabel = \"y\"\n[[data.dense]]\ncolumn = \"price\"\ntransform = \"log1p\"\nscale = 0.5\n"
+      "[[data.dense]]\ncolumn = \"age\"\n[[data.sparse]]\ncolumn = \"u\"\n");
+  const std::string data = directory.Write("d.csv", "price,age,u,y\n2,30,a,1\n4,50,b,0\n");
+  const ProgramResult result = RunHotrow({"data", "info", "--data", data, "--schema", schema, "--json", "-"});
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  const Json dense = Json::parse(result.out)["dense"];
+  EXPECT_EQ(dense[0]["name"], "log1p(price * 0.5)");
+  EXPECT_EQ(dense[1]["name"], "age");
+  EXPECT_THAT(result.err, HasSubstr("\nage "));
+  const ProgramResult unsaid = RunHotrow({"data", "info", "--data", data});
+  EXPECT_EQ(unsaid.exit_code, 2);
+  EXPECT_THAT(unsaid.err, HasSubstr("other files need a --schema"));
 }
 
 TEST(Data, MistakesExitWithTwoAndLeaveNothing) {
