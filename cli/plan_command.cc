@@ -13,9 +13,12 @@
 #include "cli/app.h"
 #include "cli/cli11.h"
 #include "cli/config_file.h"
+#include "cli/data_flags.h"
 #include "cli/targets.h"
 #include "hotrow/base/error.h"
 #include "hotrow/base/tree_sum.h"
+#include "hotrow/data/criteo_encoder.h"
+#include "hotrow/data/open_source.h"
 #include "hotrow/data/presets.h"
 #include "hotrow/optim/optimizer_config.h"
 #include "hotrow/plan/check_plan.h"
@@ -37,9 +40,8 @@ struct PlanFlags {
   std::string sharding = "column_wise";
   std::int64_t ranks = 0;  ///< validate: 0 takes the plan's
   std::int64_t ranks_per_group = 0;
-  std::string cardinality = "tiny";
-  std::int64_t max_rows = 0;
-  std::string multi_hot;  ///< empty: mlperf for its 26 features, else one
+  DataFlags data;         ///< whose tables; without format and schema bench's
+  std::string multi_hot;  ///< empty: mlperf for bench's 26 features, else one
   std::int64_t embedding_dim = 128;
   std::string optimizer = "adagrad";
   std::int64_t per_chip_batch = 4096;
@@ -51,9 +53,12 @@ void AddRanks(CLI::App& app, PlanFlags& f, const char* help) {
 }
 
 void AddTables(CLI::App& app, PlanFlags& f) {
-  app.add_option("--cardinality", f.cardinality, "tiny, shrunk, canonical, mlperf, or a list of rows")
-      ->capture_default_str();
-  app.add_option("--max-rows", f.max_rows, "Cap of every table's rows; 0: none")->capture_default_str();
+  AddDataFlags(app, f.data);
+  app.get_option("--data")->description(
+      "csv: the training files, whose vocabularies say how large tables are");
+  app.get_option("--format")
+      ->description(
+          "Whose tables: criteo, csv (where there is a schema), or synthetic: bench's, the default");
   app.add_option("--embedding-dim", f.embedding_dim, "Columns of every table")
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 30))
       ->capture_default_str();
@@ -78,9 +83,8 @@ void DescribeTables(const PlanFlags& flags, std::vector<TableShape>& tables) {
   const OptimizerKind kind = ParseOptimizerKind(flags.optimizer);
   const auto count = static_cast<std::int64_t>(tables.size());
   constexpr std::int64_t kMlperfFeatures = 26;
-  const std::string multi_hot = !flags.multi_hot.empty()   ? flags.multi_hot
-                                : count == kMlperfFeatures ? "mlperf"
-                                                           : "one";
+  const bool mlperf = count == kMlperfFeatures && tables.front().name == "t_f0";
+  const std::string multi_hot = !flags.multi_hot.empty() ? flags.multi_hot : mlperf ? "mlperf" : "one";
   const std::vector<std::int32_t> ids = ParseMultiHot(multi_hot, count);
   for (std::size_t t = 0; t < tables.size(); ++t) {
     AddStateOf(kind, tables[t]);
@@ -89,15 +93,28 @@ void DescribeTables(const PlanFlags& flags, std::vector<TableShape>& tables) {
   }
 }
 
-// The tables that `bench` trains with the same flags.
-std::vector<TableShape> BenchTables(const PlanFlags& flags) {
-  const std::vector<std::int64_t> rows = ParseRows(flags.cardinality, flags.max_rows);
-  const std::vector<std::string> names = NumberedNames("t_f", static_cast<std::int64_t>(rows.size()));
-  std::vector<TableShape> tables(rows.size());
-  for (std::size_t t = 0; t < rows.size(); ++t) {
-    tables[t].name = names[t];
-    tables[t].rows = rows[t];
-    tables[t].dim = flags.embedding_dim;
+// The features that `train` has of --format and its like, or `bench` of the same flags.
+std::vector<SparseFeature> Features(const PlanFlags& flags) {
+  DataFlags data = flags.data;
+  if (data.schema.empty() && data.format.empty()) data.format = "synthetic";
+  if (data.format == "criteo")
+    return CriteoEncoder(ParseRows(data.cardinality, data.max_rows)).description().features;
+  const DataSpec spec = MakeDataSpec(data, flags.common);
+  if (spec.format == DataFormat::kCsv) return MakeEncoder(spec)->description().features;
+  const std::vector<std::string> names = NumberedNames("f", static_cast<std::int64_t>(spec.rows.size()));
+  std::vector<SparseFeature> features;
+  for (std::size_t f = 0; f < names.size(); ++f) features.push_back({names[f], spec.rows[f], 1});
+  return features;
+}
+
+// Their tables, as `train` and `bench` name them.
+std::vector<TableShape> ModelTables(const PlanFlags& flags) {
+  std::vector<TableShape> tables;
+  for (const SparseFeature& feature : Features(flags)) {
+    TableShape& table = tables.emplace_back();
+    table.name = "t_" + feature.name;
+    table.rows = feature.rows;
+    table.dim = flags.embedding_dim;
   }
   DescribeTables(flags, tables);
   return tables;
@@ -163,7 +180,7 @@ void Begin(CLI::App& app, const PlanFlags& flags, bool needs_plan) {
 
 int Make(CLI::App& app, PlanFlags& flags) {
   Begin(app, flags, false);
-  const std::vector<TableShape> tables = BenchTables(flags);
+  const std::vector<TableShape> tables = ModelTables(flags);
   const PlanKind kind = ParsePlanKind(flags.sharding);
   if (flags.ranks_per_group != 0 && kind != PlanKind::kGrid) {
     Fail("--ranks-per-group {}: only --sharding grid has groups", flags.ranks_per_group);
@@ -205,9 +222,10 @@ int ValidateFile(CLI::App& app, PlanFlags& flags) {
   const ShardingPlan plan = LoadPlan(flags.plan);
   Validate(plan, flags.plan);
   const std::int64_t world = flags.ranks == 0 ? plan.world : flags.ranks;
-  const bool names_model =
-      app.count("--cardinality") + app.count("--max-rows") + app.count("--embedding-dim") > 0;
-  PlanForModel(plan, names_model ? BenchTables(flags) : TablesOf(plan, flags), world, flags.plan);
+  const bool names_model = app.count("--cardinality") + app.count("--max-rows") +
+                               app.count("--embedding-dim") + app.count("--format") + app.count("--schema") >
+                           0;
+  PlanForModel(plan, names_model ? ModelTables(flags) : TablesOf(plan, flags), world, flags.plan);
   if (flags.reduction_units != 0) ValidateReductionUnits(flags.reduction_units, world);
   const std::int64_t units =
       flags.reduction_units != 0 ? flags.reduction_units : DefaultReductionUnits(world);
@@ -233,8 +251,10 @@ Command AddPlanCommand(CLI::App& root) {
   CLI::App* app = root.add_subcommand("plan", "Makes, shows and validates sharding plans");
   app->require_subcommand(1);
 
-  CLI::App* make =
-      app->add_subcommand("make", "Makes a plan for the tables that bench trains with the same flags");
+  CLI::App* make = app->add_subcommand(
+      "make",
+      "Makes a plan for the tables that bench trains with the same flags, or train with the same "
+      "--format or --schema");
   AddRanks(*make, *flags, "Ranks to plan for (1)");
   make->add_option("--sharding", flags->sharding,
                    "column_wise, table_wise, row_wise, grid, data_parallel, or auto (a simple balance)")

@@ -253,7 +253,11 @@ ShardingPlan PlanForModel(ShardingPlan plan, std::span<const TableShape> model, 
   for (const TableShape& table : model) {
     auto found = by_name.extract(table.name);
     if (found.empty()) {
-      Fail("{}: made for another model: no table '{}', which the model has", source, table.name);
+      Fail(
+          "{}: made for another model: no table '{}', which the model has; `hotrow plan make` with the "
+          "model's "
+          "--format or --schema plans for its tables",
+          source, table.name);
     }
     const TablePlan& planned = found.mapped();
     if (planned.rows != table.rows || planned.dim != table.dim) {

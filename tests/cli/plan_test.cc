@@ -51,6 +51,34 @@ TEST(PlanCommand, EveryKindIsMadeShownAndValid) {
   EXPECT_EQ(directory.List().size(), 6U);
 }
 
+// A plan for the model's own tables is one that train takes.
+TEST(PlanCommand, MadeForTheTablesThatTrainHas) {
+  const TemporaryDirectory directory;
+  const std::string schema = directory.Write(
+      "s.toml", "[data]\nlabel = \"y\"\n[[data.sparse]]\ncolumn = \"u\"\n[[data.sparse]]\ncolumn = \"v\"\n");
+  const std::string data = directory.Write("d.csv", "u,v,y\na,p,1\nb,q,0\nc,p,1\nc,q,0\n");
+  const std::string log = directory.File("log.tsv");
+  ASSERT_EQ(RunHotrow({"data", "generate", "--out", log, "--samples", "20"}).exit_code, 0);
+  const std::string plan = directory.File("plan.json");
+  const std::vector<std::vector<std::string>> models = {
+      {"--schema", schema, "--data", data},
+      {"--format", "criteo", "--cardinality", "mlperf", "--max-rows", "200", "--data", log}};
+  for (const std::vector<std::string>& model : models) {
+    std::vector<std::string> make = {"make", "--ranks", "2", "--sharding", "auto", "--embedding-dim",
+                                     "8",    "--out",   plan};
+    make.insert(make.end(), model.begin(), model.end());
+    const ProgramResult made = Plan(make);
+    ASSERT_EQ(made.exit_code, 0) << made.err;
+    EXPECT_EQ(Plan({"show", plan}).out, made.out);
+    std::vector<std::string> train = {"train", "--ranks",         "2", "--sharding",   plan, "--model",
+                                      "dlrm",  "--embedding-dim", "8", "--dense-arch", "8",  "--over-arch",
+                                      "1",     "--batch-size",    "4", "--max-steps",  "1"};
+    train.insert(train.end(), model.begin(), model.end());
+    const ProgramResult trained = RunHotrow(train);
+    EXPECT_EQ(trained.exit_code, 0) << trained.err;
+  }
+}
+
 TEST(PlanCommand, JsonHasLoadsAndThePlanItself) {
   const ProgramResult result =
       Plan({"make", "--ranks", "2", "--cardinality", "100,50", "--embedding-dim", "8", "--multi-hot", "3,1",

@@ -238,7 +238,9 @@ TEST(PlanForModel, RefusesAnotherWorldOrModel) {
   };
   EXPECT_EQ(error({b, a}), "no error");
   EXPECT_EQ(error({a, b}, 4), "p.json: made for a world of 2 ranks, but this one has 4");
-  EXPECT_EQ(error({a}), "p.json: made for another model: no table 'b', which the model has");
+  EXPECT_EQ(error({a}),
+            "p.json: made for another model: no table 'b', which the model has; `hotrow plan make` with the "
+            "model's --format or --schema plans for its tables");
   TablePlan c = a;
   c.table = "c";
   EXPECT_EQ(error({a, b, c}),
