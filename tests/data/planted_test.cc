@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <cmath>
 #include <filesystem>
@@ -88,7 +89,8 @@ TEST(PlantedModel, SplitsContinueOneAnotherAndRepeat) {
 TEST(PlantedModel, NothingHalfWritten) {
   EXPECT_THAT([] { WritePlanted(Model(0), 0, 10, PlantedLayout::kCriteo, "/no/such/dir/f.tsv"); },
               ThrowsMessage<Error>("/no/such/dir/f.tsv: cannot write: No such file or directory"));
-  const std::string directory = ::testing::TempDir() + "planted_nothing_half_written";
+  const std::string name = "planted_nothing_half_written." + std::to_string(getpid());
+  const std::string directory = ::testing::TempDir() + name;
   std::filesystem::create_directory(directory);
   EXPECT_THROW(WritePlanted(Model(0), 0, 10, PlantedLayout::kCriteo, directory),
                Error);  // a directory's name
@@ -97,7 +99,7 @@ TEST(PlantedModel, NothingHalfWritten) {
   EXPECT_TRUE(std::filesystem::is_empty(directory));
   std::filesystem::remove(directory);
   for (const auto& entry : std::filesystem::directory_iterator(::testing::TempDir())) {
-    EXPECT_THAT(entry.path().string(), ::testing::Not(HasSubstr("planted_nothing_half_written")));
+    EXPECT_THAT(entry.path().string(), ::testing::Not(HasSubstr(name)));
   }
 }
 

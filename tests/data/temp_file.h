@@ -2,6 +2,7 @@
 // Files that live as long as a test.
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 #include <zlib.h>
 
 #include <cstdio>
@@ -11,13 +12,14 @@
 
 namespace hotrow {
 
-/// A path in gtest's temporary directory, unique to the running test; the file, if any, is removed at the
-/// end.
+/// A path in gtest's temporary directory, unique to the running test and process; the file, if any, is
+/// removed at the end.
 class TempFile {
  public:
   explicit TempFile(const std::string& name) {
     const auto* info = ::testing::UnitTest::GetInstance()->current_test_info();
-    path_ = ::testing::TempDir() + info->test_suite_name() + "." + info->name() + "." + name;
+    path_ = ::testing::TempDir() + info->test_suite_name() + "." + info->name() + "." +
+            std::to_string(getpid()) + "." + name;
   }
   TempFile(const std::string& name, std::string_view text) : TempFile(name) { Write(text); }
   ~TempFile() { std::remove(path_.c_str()); }

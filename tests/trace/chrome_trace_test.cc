@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
@@ -27,7 +28,7 @@ RankTrace Example(int rank, std::int64_t clock_offset_ns) {
 }
 
 nlohmann::json Written(std::span<const RankTrace> ranks) {
-  const std::string path = testing::TempDir() + "/hotrow_trace_test.json";
+  const std::string path = testing::TempDir() + "/hotrow_trace_test." + std::to_string(getpid()) + ".json";
   WriteChromeTrace(path, ranks);
   EXPECT_FALSE(std::filesystem::exists(path + ".part"));
   std::ifstream file(path);
