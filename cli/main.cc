@@ -1,5 +1,6 @@
 // hotrow: the program. Commands are thin: flags in, a call into the library, a report out.
 
+#include <csignal>
 #include <exception>
 #include <sstream>
 #include <vector>
@@ -55,6 +56,8 @@ int Main(int argc, char** argv, MpiSession* processes) {
 
 int main(int argc, char** argv) {
   hotrow::cli::OccupyStandardStreams();
+  // A file that may not grow further is an error of the write, which names it and cleans up.
+  std::signal(SIGXFSZ, SIG_IGN);
   // Ranks are joined before anything can fail, so that what does is said once, whichever rank it happens on.
   if (const auto launch = hotrow::cli::LaunchOfThisProcess()) {
     return hotrow::cli::RunProcesses(*launch,

@@ -252,6 +252,17 @@ TEST_F(Outputs, AnInterruptEndsASaveToo) {
   EXPECT_THAT(directory.List(), ElementsAre());
 }
 
+TEST_F(Outputs, AFileThatMayNotGrowIsAnError) {
+  const TemporaryDirectory directory;
+  std::vector<std::string> words = {"-c", "ulimit -f 1; exec \"$@\"", "sh", HOTROW_TEST_BINARY};
+  const std::vector<std::string> train = TrainArgs({"--save", directory.File("model"), "--quiet"});
+  words.insert(words.end(), train.begin(), train.end());
+  const ProgramResult result = RunProgram("/bin/sh", words);
+  EXPECT_EQ(result.exit_code, 2) << result.err;
+  EXPECT_THAT(result.err, HasSubstr("cannot write: File too large"));
+  EXPECT_THAT(directory.List(), ElementsAre());
+}
+
 // Before any training, which is said on stderr.
 TEST_F(Outputs, AModelNeedsRoom) {
   const TemporaryDirectory directory;
