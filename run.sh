@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Sets the machine up (scripts/setup.sh), builds Hotrow, and runs it.
 #
-#   ./run.sh          a demonstration of about a minute, once it is built (about 7 minutes on two cores)
+#   ./run.sh          a demonstration of about a minute, once it is built (some minutes)
 #   ./run.sh ARGS     hotrow ARGS
 set -euo pipefail
 root="$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)"
