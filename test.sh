@@ -48,7 +48,7 @@ run_preset() {
     return 0
   fi
   rm -f "$report"
-  ctest --preset "$preset" --no-tests=ignore -j "$(nproc)" \
+  ctest --preset "$preset" --no-tests=ignore -j "$cores" \
     --output-junit "$report" ${filter:+-R "$filter"} "$@" || broken+=("$preset: tests failed")
   if [[ ! -s "$report" ]]; then
     broken+=("$preset: no report of its tests")
@@ -62,6 +62,9 @@ run_preset() {
   failed=$((failed + failures))
   skipped=$((skipped + not_run))
 }
+
+# Tests at a time; nproc believes OMP_NUM_THREADS, which is not about them.
+cores="$(env -u OMP_NUM_THREADS -u OMP_THREAD_LIMIT nproc)"
 
 # oneDNN's OpenMP runtime is not instrumented; Hotrow calls it with one OpenMP thread anyway.
 export OMP_NUM_THREADS="${OMP_NUM_THREADS:-1}"
