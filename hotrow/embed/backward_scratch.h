@@ -10,7 +10,6 @@
 #include "hotrow/base/size.h"
 #include "hotrow/base/thread_pool.h"
 #include "hotrow/embed/bag_gradients.h"
-#include "hotrow/embed/mean_square.h"
 #include "hotrow/embed/reduction_units.h"
 
 namespace hotrow {
@@ -21,7 +20,6 @@ class BackwardScratch {
   struct Rows {
     float* partials = nullptr;  ///< [ReductionUnits::kMaxPartials, RoundUp(dim, 16)]
     float* decayed = nullptr;   ///< [RoundUp(dim, 16)]
-    float* groups = nullptr;    ///< [RoundUp(SquareGroups(dim), 16)]
   };
 
   void EnsureSize(std::span<const BagGradients> tables, const ThreadPool& pool) {
@@ -38,12 +36,12 @@ class BackwardScratch {
   Rows Of(int thread, std::int64_t dim) {
     float* data = threads_[static_cast<std::size_t>(thread)].data();
     const std::int64_t row = RoundUp(dim, 16);
-    return {data, data + ReductionUnits::kMaxPartials * row, data + (ReductionUnits::kMaxPartials + 1) * row};
+    return {data, data + ReductionUnits::kMaxPartials * row};
   }
 
  private:
   static std::int64_t Floats(std::int64_t dim) {
-    return (ReductionUnits::kMaxPartials + 1) * RoundUp(dim, 16) + RoundUp(SquareGroups(dim), 16);
+    return (ReductionUnits::kMaxPartials + 1) * RoundUp(dim, 16);
   }
 
   std::vector<Buffer<float>> threads_;

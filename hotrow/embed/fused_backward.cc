@@ -59,7 +59,7 @@ struct UpdateSink {
 template <typename E>
 void UpdateRows(const BucketRows<E>& bucket, const ReductionUnits& units, const OptimizerConfig& optimizer,
                 const OptimizerFactors& factors, const BackwardScratch::Rows& scratch) {
-  const RowUpdate update{factors, bucket.dim, scratch.decayed, scratch.groups};
+  const RowUpdate update{factors, bucket.dim, scratch.decayed};
   UpdateSink<E> sink{bucket, update, ChooseApplyRow(optimizer)};
   const GradientSource source{bucket.features, bucket.num_features, bucket.code, bucket.dim};
   RowWalker<E, UpdateSink<E>>(bucket.entries, source, units, scratch.partials, sink).Run();

@@ -59,7 +59,7 @@ void SumScaled(const EntrySorter::Bucket& bucket, std::span<const ScaledEntry> e
 
 void UpdateBlock(const RowBlock& block, const OptimizerConfig& optimizer, const OptimizerFactors& factors,
                  const float* mean_squares, const BackwardScratch::Rows& scratch) {
-  const RowUpdate update{factors, block.dim, scratch.decayed, scratch.groups};
+  const RowUpdate update{factors, block.dim, scratch.decayed};
   const ApplyRowFunction apply = ChooseApplyRow(optimizer);
   const std::int64_t used = block.dim + StateWidth(optimizer.kind, block.dim);
   constexpr std::int64_t kRowsAhead = 8;
@@ -92,9 +92,9 @@ void UpdateBlock(const RowBlock& block, const OptimizerConfig& optimizer, const 
 
 void SquareGroupsRow(const float* gradient, const float* weights, std::int64_t dim,
                      const OptimizerFactors& factors, const BackwardScratch::Rows& scratch, float* groups) {
-  const RowUpdate update{factors, dim, scratch.decayed, scratch.groups};
+  const RowUpdate update{factors, dim, scratch.decayed};
   if (weights != nullptr) gradient = DecayRowGradient<WeightDecayMode::kL2>(update, weights, gradient);
-  SumSquareGroups(gradient, dim, groups);
+  StoreSquareGroups(gradient, dim, groups);
 }
 
 }  // namespace HWY_NAMESPACE

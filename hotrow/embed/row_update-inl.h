@@ -18,24 +18,67 @@ HWY_BEFORE_NAMESPACE();
 namespace hotrow {
 namespace HWY_NAMESPACE {
 
-/// groups[i] = the squares' sum of columns 4 i to 4 i + 3. Writes up to SquareGroups(dim).
-HWY_INLINE void SumSquareGroups(const float* gradient, std::int64_t dim, float* groups) {
-  const auto sum_group = [](auto d, const float* columns, float* out) HWY_ATTR {
-    hn::Vec<decltype(d)> g0, g1, g2, g3;
-    hn::LoadInterleaved4(d, columns, g0, g1, g2, g3);
-    hn::StoreU(hn::Add(hn::Add(hn::Mul(g0, g0), hn::Mul(g1, g1)), hn::Add(hn::Mul(g2, g2), hn::Mul(g3, g3))),
-               d, out);
-  };
+/// The sums of squares of LanesOf<RowTag>() aligned groups of 4 columns.
+HWY_INLINE hn::Vec<RowTag> SquareGroupVector(const float* columns) {
+  const RowTag d;
+  hn::Vec<RowTag> g0, g1, g2, g3;
+  hn::LoadInterleaved4(d, columns, g0, g1, g2, g3);
+  return hn::Add(hn::Add(hn::Mul(g0, g0), hn::Mul(g1, g1)), hn::Add(hn::Mul(g2, g2), hn::Mul(g3, g3)));
+}
+
+/// Calls body(sums, c) for every SquareGroupVector of a row, the one from column c. Columns past the row's
+/// end count as zeros; the calls cover a multiple of kMeanSquareColumns.
+inline constexpr std::int64_t kMeanSquareColumns = 64;
+template <class Body>
+HWY_INLINE void ForEachSquareGroups(const float* gradient, std::int64_t dim, Body&& body) {
+  constexpr std::int64_t kStep = 4 * LanesOf<RowTag>();
+  const std::int64_t whole = dim / kMeanSquareColumns * kMeanSquareColumns;
+  for (std::int64_t c = 0; c < whole; c += kStep) body(SquareGroupVector(gradient + c), c);
+  if (whole == dim) return;
+  HWY_ALIGN float padded[kMeanSquareColumns] = {};
+  std::copy(gradient + whole, gradient + dim, padded);
+  for (std::int64_t c = 0; c < kMeanSquareColumns; c += kStep) body(SquareGroupVector(padded + c), whole + c);
+}
+
+/// groups[SquareGroups(dim)] of a row.
+HWY_INLINE void StoreSquareGroups(const float* gradient, std::int64_t dim, float* groups) {
+  const std::int64_t count = SquareGroups(dim);
+  ForEachSquareGroups(gradient, dim, [&](hn::Vec<RowTag> sums, std::int64_t c) HWY_ATTR {
+    HWY_ALIGN float stored[LanesOf<RowTag>()];
+    hn::Store(sums, RowTag(), stored);
+    const std::int64_t first = std::min(c / 4, count);
+    std::copy_n(stored, std::min(count - first, LanesOf<RowTag>()), groups + first);
+  });
+}
+
+/// The sum of a vector's lanes: halves are added until one is left.
+template <class D>
+HWY_INLINE float HalvedSum(D /*d*/, hn::Vec<D> sums) {
+  if constexpr (LanesOf<D>() == 1) {
+    return hn::GetLane(sums);
+  } else {
+    const hn::Half<D> half;
+    // Unqualified, so that it is looked up only where there are lanes: the scalar target has none.
+    return HalvedSum(half, hn::Add(hn::LowerHalf(half, sums), UpperHalf(half, sums)));
+  }
+}
+
+/// MeanSquare (hotrow/embed/mean_square.h) of a row whose columns are all here, its bits too, in registers:
+/// the sixteen running sums are the lanes of one or more vectors. A missing group adds 0 to a sum of squares.
+HWY_INLINE float RowMeanSquare(const float* gradient, std::int64_t dim) {
   const RowTag d;
   constexpr std::int64_t kLanes = LanesOf<RowTag>();
-  std::int64_t c = 0;
-  for (; c + 4 * kLanes <= dim; c += 4 * kLanes) sum_group(d, gradient + c, groups + c / 4);
-  if (c == dim) return;
-  HWY_ALIGN float padded[64] = {};
-  HWY_ALIGN float sums[16];
-  std::copy(gradient + c, gradient + dim, padded);
-  sum_group(d, padded, sums);
-  std::copy_n(sums, SquareGroups(dim - c), groups + c / 4);
+  constexpr std::int64_t kVectors = 16 / kLanes;
+  hn::Vec<RowTag> sums[kVectors];
+  for (std::int64_t v = 0; v < kVectors; ++v) sums[v] = hn::Zero(d);
+  ForEachSquareGroups(gradient, dim, [&](hn::Vec<RowTag> groups, std::int64_t c) HWY_ATTR {
+    const std::int64_t v = c / (4 * kLanes) % kVectors;
+    sums[v] = hn::Add(sums[v], groups);
+  });
+  for (std::int64_t half = kVectors / 2; half > 0; half /= 2) {
+    for (std::int64_t v = 0; v < half; ++v) sums[v] = hn::Add(sums[v], sums[v + half]);
+  }
+  return HalvedSum(d, sums[0]) * (1.0F / static_cast<float>(dim));
 }
 
 /// What a row's update needs besides the row.
@@ -43,7 +86,6 @@ struct RowUpdate {
   OptimizerFactors factors;
   std::int64_t dim = 0;
   float* decayed = nullptr;  ///< scratch, [RoundUp(dim, 16)]
-  float* groups = nullptr;   ///< scratch, [RoundUp(SquareGroups(dim), 16)]
 };
 
 /// The gradient with L2 decay, in update.decayed; `gradient` itself without.
@@ -76,8 +118,7 @@ void ApplyRow(const RowUpdate& update, float* HWY_RESTRICT row, const float* HWY
   const std::int64_t dim = update.dim;
   if constexpr (kKind == OptimizerKind::kRowWiseAdagrad) {
     const float* decayed = DecayRowGradient<kDecay>(update, row, gradient);
-    SumSquareGroups(decayed, dim, update.groups);
-    ApplyRowWise<kDecay>(update, MeanSquare(update.groups, dim), row, decayed);
+    ApplyRowWise<kDecay>(update, RowMeanSquare(decayed, dim), row, decayed);
   } else {
     const OptimizerFactors f = update.factors;
     ForEachColumnVector(dim, [&](auto d, std::int64_t c) HWY_ATTR {

@@ -4,6 +4,7 @@
 #include <span>
 
 #include "hotrow/base/size.h"
+#include "hotrow/embed/mean_square.h"
 #include "hotrow/embed/row_kernels.h"
 
 namespace hotrow {

@@ -3,7 +3,10 @@
 #include <gtest/gtest.h>
 
 #include <set>
+#include <string>
+#include <utility>
 
+#include "hotrow/embed/mean_square.h"
 #include "tests/embed/backward_cases.h"
 #include "tests/embed/expected_tables.h"
 #include "tests/optim/simd_targets.h"
@@ -53,57 +56,63 @@ TEST(TouchedRows, SumThenApplyIsTheFusedBackward) {
   }
 }
 
-// Two column shards exchange their squares and so train to the bits of the whole table.
+// Two column shards of a table of `dim` columns, cut at `cut`, exchange their squares.
+void ExpectShardsTrainLikeTheTable(std::int64_t dim, std::int64_t cut, WeightDecayMode mode,
+                                   ThreadPool& pool) {
+  const OptimizerConfig config = MakeConfig(OptimizerKind::kRowWiseAdagrad, mode);
+  const BackwardCase backward(test::BackwardShapes()[0].second, dim, PoolingType::kSum, 5);
+  const TableValues<float> expected = test::Expected<float>(backward, config, 8);
+
+  std::vector<std::unique_ptr<EmbeddingTable>> shards;
+  for (const TableShard shard : {TableShard{0, 0, 0, cut}, TableShard{0, 0, cut, 0}}) {
+    shards.push_back(std::make_unique<EmbeddingTable>(backward.config(), shard, config.kind,
+                                                      StorageKind::kEager, 1, 17, pool));
+  }
+  for (std::int64_t step = 1; step <= kSteps; ++step) {
+    std::vector<TouchedRows> touched(2);
+    std::vector<std::vector<float>> groups(2);
+    for (std::size_t k = 0; k < 2; ++k) {
+      BagGradients input = backward.On(*shards[k]);
+      for (FeatureGradient& feature : input.features) feature.gradient += shards[k]->shard().first_column;
+      TouchedRowSum().Run(input, 8, pool, touched[k]);
+      groups[k].resize(static_cast<std::size_t>(touched[k].count * SquareGroups(shards[k]->dim())));
+      SquareGroupsOfRows(*shards[k], config, touched[k], groups[k].data(), pool);
+    }
+    std::vector<float> mean_squares;
+    for (std::int64_t i = 0; i < touched[0].count; ++i) {
+      ASSERT_EQ(touched[0].rows[i], touched[1].rows[i]);
+      std::vector<float> row;
+      for (std::size_t k = 0; k < 2; ++k) {
+        const float* of_row = groups[k].data() + i * SquareGroups(shards[k]->dim());
+        row.insert(row.end(), of_row, of_row + SquareGroups(shards[k]->dim()));
+      }
+      mean_squares.push_back(MeanSquare(row.data(), dim));
+    }
+    for (std::size_t k = 0; k < 2; ++k) {
+      ApplyToRows(*shards[k], config, step, touched[k], mean_squares.data(), pool);
+    }
+  }
+  const TableValues<float> left = ReadTable<float>(*shards[0]);
+  const TableValues<float> right = ReadTable<float>(*shards[1]);
+  ExpectSameBits(left.state, expected.state);
+  ExpectSameBits(right.state, expected.state);
+  for (std::size_t i = 0; i < expected.weights.size(); ++i) {
+    const std::size_t row = i / static_cast<std::size_t>(dim);
+    const std::size_t c = i % static_cast<std::size_t>(dim);
+    const auto first = static_cast<std::size_t>(cut);
+    const auto rest = static_cast<std::size_t>(dim - cut);
+    const float actual = c < first ? left.weights[row * first + c] : right.weights[row * rest + c - first];
+    ASSERT_EQ(actual, expected.weights[i]) << row << "," << c;
+  }
+}
+
 TEST(TouchedRows, ColumnShardsAgreeOnRowWiseAdagrad) {
   ThreadPool pool(2);
-  constexpr std::int64_t kDim = 90;
-  constexpr std::int64_t kCut = 36;
-  for (const WeightDecayMode mode :
-       {WeightDecayMode::kNone, WeightDecayMode::kL2, WeightDecayMode::kDecoupled}) {
-    SCOPED_TRACE(ToString(mode));
-    const OptimizerConfig config = MakeConfig(OptimizerKind::kRowWiseAdagrad, mode);
-    const BackwardCase backward(test::BackwardShapes()[0].second, kDim, PoolingType::kSum, 5);
-    const TableValues<float> expected = test::Expected<float>(backward, config, 8);
-
-    std::vector<std::unique_ptr<EmbeddingTable>> shards;
-    for (const TableShard shard : {TableShard{0, 0, 0, kCut}, TableShard{0, 0, kCut, 0}}) {
-      shards.push_back(std::make_unique<EmbeddingTable>(backward.config(), shard, config.kind,
-                                                        StorageKind::kEager, 1, 17, pool));
-    }
-    for (std::int64_t step = 1; step <= kSteps; ++step) {
-      std::vector<TouchedRows> touched(2);
-      std::vector<std::vector<float>> groups(2);
-      for (std::size_t k = 0; k < 2; ++k) {
-        BagGradients input = backward.On(*shards[k]);
-        for (FeatureGradient& feature : input.features) feature.gradient += shards[k]->shard().first_column;
-        TouchedRowSum().Run(input, 8, pool, touched[k]);
-        groups[k].resize(static_cast<std::size_t>(touched[k].count * SquareGroups(shards[k]->dim())));
-        SquareGroupsOfRows(*shards[k], config, touched[k], groups[k].data(), pool);
-      }
-      std::vector<float> mean_squares;
-      for (std::int64_t i = 0; i < touched[0].count; ++i) {
-        ASSERT_EQ(touched[0].rows[i], touched[1].rows[i]);
-        std::vector<float> row;
-        for (std::size_t k = 0; k < 2; ++k) {
-          const float* of_row = groups[k].data() + i * SquareGroups(shards[k]->dim());
-          row.insert(row.end(), of_row, of_row + SquareGroups(shards[k]->dim()));
-        }
-        mean_squares.push_back(MeanSquare(row.data(), kDim));
-      }
-      for (std::size_t k = 0; k < 2; ++k) {
-        ApplyToRows(*shards[k], config, step, touched[k], mean_squares.data(), pool);
-      }
-    }
-    const TableValues<float> left = ReadTable<float>(*shards[0]);
-    const TableValues<float> right = ReadTable<float>(*shards[1]);
-    ExpectSameBits(left.state, expected.state);
-    ExpectSameBits(right.state, expected.state);
-    for (std::size_t i = 0; i < expected.weights.size(); ++i) {
-      const std::size_t row = i / kDim;
-      const std::size_t c = i % kDim;
-      const float actual =
-          c < kCut ? left.weights[row * kCut + c] : right.weights[row * (kDim - kCut) + c - kCut];
-      ASSERT_EQ(actual, expected.weights[i]) << row << "," << c;
+  for (const auto& [dim, cut] : {std::pair(7, 4), {64, 32}, {90, 36}, {128, 64}, {200, 132}}) {
+    for (const WeightDecayMode mode :
+         {WeightDecayMode::kNone, WeightDecayMode::kL2, WeightDecayMode::kDecoupled}) {
+      SCOPED_TRACE(std::to_string(dim) + " cut at " + std::to_string(cut) + ", " + ToString(mode));
+      test::ForEachSimdTarget([&] { ExpectShardsTrainLikeTheTable(dim, cut, mode, pool); });
     }
   }
 }
