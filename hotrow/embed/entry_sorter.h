@@ -60,7 +60,7 @@ class EntrySorter {
  public:
   /// Entries that may be read past the end of a sorted bucket, copies of its last: nothing need check before
   /// it looks ahead.
-  static constexpr std::int64_t kPadding = 56;
+  static constexpr std::int64_t kPadding = 64;
 
   struct Bucket {
     std::int64_t table = 0;  ///< which of Partition's

@@ -50,6 +50,7 @@ struct UpdateSink {
   HWY_INLINE float* Address(std::uint32_t key) const {
     return bucket.rows + bucket.bits.Row(key) * bucket.row_stride;
   }
+  HWY_INLINE void PrefetchPage(std::uint32_t key) const { PrefetchRow(Address(key), 1); }
   HWY_INLINE void Prefetch(std::uint32_t key) const { PrefetchRow(Address(key), bucket.used); }
   HWY_INLINE void Take(std::uint32_t key, const float* gradient) const {
     apply(update, Address(key), gradient);

@@ -8,6 +8,7 @@
 #define HOTROW_EMBED_GRADIENT_SUM_INL_H_
 #endif
 
+#include <algorithm>
 #include <cstdint>
 #include <span>
 #include <type_traits>
@@ -23,7 +24,14 @@ namespace HWY_NAMESPACE {
 
 /// How many entries ahead of the sums gradients are fetched: they are near, a table's are a few megabytes.
 constexpr std::int64_t kGradientsAhead = 10;
-static_assert(kGradientsAhead < EntrySorter::kPadding && kRowsAhead < EntrySorter::kPadding);
+/// Rows' pages are looked up this many entries together, this far ahead. A page that the TLB does not know
+/// costs a walk, and no instruction behind a fetch retires before its walk ends: walks one row apart follow
+/// each other, those of a few rows side by side overlap. Two to eight together are alike, one and sixteen are
+/// not.
+constexpr std::int64_t kPagesTogether = 4;
+constexpr std::int64_t kPagesAhead = kRowsAhead + 2 * kPagesTogether;
+static_assert(kGradientsAhead < EntrySorter::kPadding &&
+              kPagesAhead + kPagesTogether <= EntrySorter::kPadding);
 
 /// The gradients of one table's bags.
 struct GradientSource {
@@ -39,8 +47,8 @@ struct GradientSource {
   HWY_INLINE std::uint64_t Sample(std::uint32_t bag) const { return code.Sample(bag); }
 };
 
-/// Sums rows' gradients for one bucket. `Sink` takes them: sink.Prefetch(key) and sink.Take(key, gradient),
-/// key the entries' row, gradient [dim], valid during the call.
+/// Sums rows' gradients for one bucket. `Sink` takes them: sink.PrefetchPage(key), sink.Prefetch(key) and
+/// sink.Take(key, gradient), key the entries' row, gradient [dim], valid during the call.
 template <typename E, class Sink>
 class RowWalker {
  public:
@@ -60,7 +68,13 @@ class RowWalker {
     sink_.Prefetch(entries_[0].row);
     for (std::int64_t i = 1; i < kRowsAhead; ++i) FetchRow(i);
     for (std::int64_t i = 0; i < kGradientsAhead; ++i) FetchGradient(i);
+    std::int64_t next_page = kRowsAhead;
     for (std::int64_t i = 0; i < size_;) {
+      if (next_page < i + kPagesAhead) {
+        next_page = std::max(next_page, i + kRowsAhead);  // many entries may have been one row's
+        for (const std::int64_t end = next_page + kPagesTogether; next_page < end; ++next_page)
+          FetchPage(next_page);
+      }
       const std::uint32_t key = entries_[i].row;
       std::int64_t end = i + 1;
       while (end < size_ && entries_[end].row == key) ++end;
@@ -82,6 +96,9 @@ class RowWalker {
   }
   HWY_INLINE void FetchRow(std::int64_t i) const {
     if (entries_[i].row != entries_[i - 1].row) sink_.Prefetch(entries_[i].row);
+  }
+  HWY_INLINE void FetchPage(std::int64_t i) const {
+    if (entries_[i].row != entries_[i - 1].row) sink_.PrefetchPage(entries_[i].row);
   }
 
   HWY_INLINE const float* SumRow(std::int64_t begin, std::int64_t end) {

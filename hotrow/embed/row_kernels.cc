@@ -22,6 +22,9 @@ struct StoreSink {
   float* gradients;
   std::int64_t* rows;
 
+  HWY_INLINE void PrefetchPage(std::uint32_t key) const {
+    if (rows == nullptr) PrefetchRow(gradients + bucket.Row(key) * dim, 1);
+  }
   HWY_INLINE void Prefetch(std::uint32_t key) const {
     if (rows == nullptr) PrefetchFloats(gradients + bucket.Row(key) * dim, dim);
   }
