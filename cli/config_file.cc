@@ -71,28 +71,88 @@ std::string ValidKeys(const CLI::App& command) {
   return JoinNames(names);
 }
 
+// What key of a file an option of a command has; null: none.
+CLI::Option* OptionOf(const CLI::App& command, const std::string& key) {
+  std::string name = key;
+  std::replace(name.begin(), name.end(), '_', '-');
+  if (name == "help" || name == "config") return nullptr;
+  return const_cast<CLI::App&>(command).get_option_no_throw("--" + name);
+}
+
+// The command and those below it.
+std::vector<const CLI::App*> WithSubcommands(const CLI::App& command) {
+  std::vector<const CLI::App*> all = {&command};
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    for (const CLI::App* below : all[i]->get_subcommands({})) all.push_back(below);
+  }
+  return all;
+}
+
+bool AnyHas(const std::vector<const CLI::App*>& commands, const std::string& key) {
+  return std::any_of(commands.begin(), commands.end(),
+                     [&](const CLI::App* command) { return OptionOf(*command, key) != nullptr; });
+}
+
 // Sets a command's options from the file's keys.
 class Applier {
  public:
-  Applier(CLI::App& command, const std::string& path) : command_(command), path_(path) {}
+  Applier(CLI::App& command, const std::string& path) : command_(command), path_(path) {
+    const CLI::App* root = &command;
+    while (root->get_parent() != nullptr) root = root->get_parent();
+    all_ = WithSubcommands(*root);
+    all_.erase(all_.begin());  // the program's own are --help and --version
+  }
 
-  void Table(const toml::table& table) {
-    for (const auto& [key, value] : table) Key(std::string(key.str()), value);
+  void File(const toml::table& root) {
+    for (const auto& [key, node] : root) {
+      const std::string name(key.str());
+      if (const toml::table* table = node.as_table()) {
+        Table(name, *table);
+      } else {
+        Key(name, node);
+      }
+    }
+  }
+
+ private:
+  void Table(const std::string& name, const toml::table& table) {
+    if (name == "data") return;
+    // One file serves all that is done with a model: what trained it is passed over where it is evaluated.
+    const bool mine = name == "model" ? OptionOf(command_, "embedding-dim") != nullptr : IsMine(name);
+    std::vector<const CLI::App*> owners;
+    for (const CLI::App* command : all_) {
+      if (name != "model" && command->get_name() != name) continue;
+      const std::vector<const CLI::App*> family = WithSubcommands(*command);
+      owners.insert(owners.end(), family.begin(), family.end());
+    }
+    if (owners.empty()) {
+      Fail("{}:{}: unknown table [{}], valid: {}", path_, table.source().begin.line, name,
+           JoinNames(ValidTables()));
+    }
+    for (const auto& [key, value] : table) {
+      const std::string text(key.str());
+      if (mine) {
+        Key(text, value);
+      } else if (!AnyHas(owners, text)) {
+        FailUnknown(Where(text, value), *owners.front());
+      }
+    }
   }
 
   void Key(const std::string& key, const toml::node& value) {
     const auto line = value.source().begin.line;
-    const std::string where = fmt::format("{}:{}: {}", path_, line, key);
-    std::string name = key;
-    std::replace(name.begin(), name.end(), '_', '-');
-    CLI::Option* option = command_.get_option_no_throw("--" + name);
-    if (option == nullptr || name == "help" || name == "config") {
-      Fail("{}: unknown key, valid: {}", where, ValidKeys(command_));
+    const std::string where = Where(key, value);
+    CLI::Option* option = OptionOf(command_, key);
+    if (option == nullptr) {
+      if (AnyHas(all_, key)) return;
+      FailUnknown(where, command_);
     }
     const auto [first, fresh] = lines_.emplace(option, line);
     if (!fresh) Fail("{}: line {} sets it already", where, first->second);
     const std::string words = Words(value, *option, where);
     if (option->count() > 0) return;  // the command line wins
+    std::string name = key;
+    std::replace(name.begin(), name.end(), '_', '-');
     try {
       option->add_result(KindOf(*option) == ValueKind::kFlag ? option->get_flag_value(name, words) : words);
       option->run_callback();
@@ -101,39 +161,41 @@ class Applier {
     }
   }
 
- private:
+  std::string Where(const std::string& key, const toml::node& value) const {
+    return fmt::format("{}:{}: {}", path_, value.source().begin.line, key);
+  }
+
+  [[noreturn]] static void FailUnknown(const std::string& where, const CLI::App& command) {
+    Fail("{}: unknown key, valid: {}", where, ValidKeys(command));
+  }
+
+  // `plan make` has [plan] and [make].
+  bool IsMine(const std::string& table) const {
+    for (const CLI::App* app = &command_; app->get_parent() != nullptr; app = app->get_parent()) {
+      if (app->get_name() == table) return true;
+    }
+    return false;
+  }
+
+  std::vector<std::string> ValidTables() const {
+    std::vector<std::string> names = {"data", "model"};
+    for (const CLI::App* app : all_) {
+      if (app->get_name() != "data") names.push_back(app->get_name());
+    }
+    std::sort(names.begin(), names.end());
+    return names;
+  }
+
   CLI::App& command_;
   const std::string& path_;
+  std::vector<const CLI::App*> all_;  // of the program
   std::map<const CLI::Option*, toml::source_index> lines_;
 };
-
-// [model], [data] and the command's names: `plan make` has [plan] and [make].
-std::vector<std::string> ValidTables(const CLI::App& command) {
-  std::vector<std::string> names = {"data", "model"};
-  for (const CLI::App* app = &command; app->get_parent() != nullptr; app = app->get_parent()) {
-    if (app->get_name() != "data") names.push_back(app->get_name());
-  }
-  return names;
-}
 
 }  // namespace
 
 void ApplyConfigFile(CLI::App& command, const std::string& path) {
-  const toml::table root = ParseTomlFile("--config", path);
-  const std::vector<std::string> tables = ValidTables(command);
-  Applier applier(command, path);
-  for (const auto& [key, node] : root) {
-    const std::string name(key.str());
-    const toml::table* table = node.as_table();
-    if (table == nullptr) {
-      applier.Key(name, node);
-      continue;
-    }
-    if (std::find(tables.begin(), tables.end(), name) == tables.end()) {
-      Fail("{}:{}: unknown table [{}], valid: {}", path, node.source().begin.line, name, JoinNames(tables));
-    }
-    if (name != "data") applier.Table(*table);
-  }
+  Applier(command, path).File(ParseTomlFile("--config", path));
 }
 
 bool ConfigHasData(const std::string& path) { return ParseTomlFile("--config", path)["data"].is_table(); }

@@ -10,6 +10,7 @@
 #include "cli/numbers.h"
 #include "cli/run_ranks.h"
 #include "cli/same_flags.h"
+#include "cli/usage.h"
 #include "hotrow/base/error.h"
 
 namespace {
@@ -34,6 +35,7 @@ int Main(int argc, char** argv, MpiSession* processes) {
                 "hotrow");
   root.set_version_flag("--version", HOTROW_VERSION);
   root.require_subcommand(1);
+  hotrow::cli::SetHelpFormat(root);
   const std::vector<Command> commands = {
       hotrow::cli::AddTrainCommand(root),      hotrow::cli::AddEvalCommand(root),
       hotrow::cli::AddPredictCommand(root),    hotrow::cli::AddBenchCommand(root),
@@ -41,7 +43,7 @@ int Main(int argc, char** argv, MpiSession* processes) {
       hotrow::cli::AddExperimentCommand(root), hotrow::cli::AddDoctorCommand(root)};
   hotrow::cli::MakeNumbersStrict(root);
   try {
-    root.parse(argc, argv);
+    hotrow::cli::ParseCommandLine(root, argc, argv);
   } catch (const CLI::Success& e) {  // --help, --version
     if (processes != nullptr) hotrow::cli::CheckSameCommand(e.get_name(), processes->world());
     std::ostringstream text;

@@ -58,7 +58,7 @@ void AddFlags(CLI::App& app, TrainFlags& f) {
       ->type_name("FILE");
   app.add_flag("--shuffle,!--no-shuffle", f.shuffle,
                "Another order each epoch, encoded in memory; --no-shuffle streams files in their order")
-      ->capture_default_str();
+      ->default_str("true");
   app.add_option("--samples", f.samples, "synthetic: samples an epoch")->capture_default_str();
   app.add_option("--multi-hot", f.multi_hot,
                  "synthetic: ids a sample of every feature: mlperf, one, or a list")
@@ -322,6 +322,7 @@ int Run(TrainFlags& flags, CLI::App& app, MpiSession* processes) {
   if (processes != nullptr) CheckSameFlags(app, processes->world());
   if (WritesResults(processes)) CheckOutputs(flags);
   TrainData data = OpenData(flags);
+  CheckLoop(LoopOf(flags), data.source->description(), data.eval_source != nullptr);
   InstallInterruptHandler();
   return RunRanks(processes, flags.over.ranks, [&](Communicator& comm, const RanksOfHost& host) {
     return TrainRun(flags, data, comm, host).Run();

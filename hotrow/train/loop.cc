@@ -222,6 +222,11 @@ class Loop {
 
 }  // namespace
 
+void CheckLoop(const LoopConfig& config, const DataDescription& data, bool evaluates) {
+  Validate(config, evaluates);
+  ValidateData(config, data, data.samples);
+}
+
 LoopResult TrainLoop(Trainer& trainer, BatchSource& source, BatchSource* eval_source,
                      const LoopConfig& config, const LoopObserver& observer) {
   Validate(config, eval_source != nullptr);

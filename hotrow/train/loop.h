@@ -58,6 +58,11 @@ struct LoopObserver {
   const std::atomic<bool>* interrupted = nullptr;
 };
 
+/// Throws Error where TrainLoop would for what is known before a model is made: a configuration that is not
+/// valid, data without labels or of fewer samples than a batch. `data`: of an epoch of all ranks. TrainLoop
+/// looks again.
+void CheckLoop(const LoopConfig& config, const DataDescription& data, bool evaluates);
+
 /// Collective: trains. The source is a RankSource (train/rank_source.h), which cuts global batches of
 /// batch_size samples and reads ahead, or data of each rank's own, which may differ in size and end at
 /// different times: a rank without data takes part with empty batches until all have ended. `eval_source`,

@@ -64,8 +64,10 @@ TEST(Numbers, LeadingZerosAreDecimalToo) {
 TEST(Config, MistakesNameFileLineKeyAndWhatIsValid) {
   const TemporaryDirectory directory;
   const std::vector<std::pair<std::string, std::vector<std::string>>> cases = {
-      {"[trian]\nepochs = 3\n", {":1: unknown table [trian], valid: data, model, train"}},
-      {"[bench]\nepochs = 3\n", {":1: unknown table [bench]"}},
+      {"[trian]\nepochs = 3\n", {":1: unknown table [trian], valid: bench, data, doctor, eval, "}},
+      {"[bench]\nepochs = 3\n", {":2: epochs: unknown key, valid: bad-ids, cardinality"}},
+      {"version = \"1\"\n", {":1: version: unknown key"}},
+      {"[model]\nembeding_dim = 3\n", {":2: embeding_dim: unknown key, valid: auc-target"}},
       {"batch-size = 3\nbatch_size = 4\n", {":2: batch_size: line 1 sets it already"}},
       {"[model]\nepochs = 2\n[train]\nepochs = 1\n", {":4: epochs: line 2 sets it already"}},
       {"shuffle = true\nno_shuffle = true\n", {"sets it already"}},
@@ -98,6 +100,59 @@ TEST(Config, MistakesNameFileLineKeyAndWhatIsValid) {
   ExpectMistake({"train", "--config", directory.File("none")}, {"no such file"});
   ExpectMistake({"train", "--config", "/dev/zero"}, {"--config /dev/zero: is not a file"});
   ExpectMistake({"doctor", "--config", directory.Write("c.toml", "x = 1\n")}, {"c.toml:1: x: unknown key"});
+}
+
+TEST(Config, OneFileServesAllCommands) {
+  const SmallModel small;
+  const std::string config = small.directory().Write(
+      "all.toml", FileText(small.schema()) +
+                      "[model]\nmodel = \"dlrm\"\nembedding_dim = 4\ndense_arch = [6, 4]\n"
+                      "[train]\nbatch_size = 2\nepochs = 3\n[bench]\nsteps = 2\n"
+                      "[generate]\nsamples = 4\n[plan]\nranks = 2\nsharding = \"table_wise\"\n");
+  const auto runs = [&](std::vector<std::string> args) {
+    args.insert(args.end(), {"--config", config});
+    const ProgramResult result = RunHotrow(args);
+    EXPECT_EQ(result.exit_code, 0) << args.front() << result.err;
+  };
+  runs({"data", "info", "--data", small.data()});
+  runs(small.Args("eval"));
+  runs(small.Args("predict"));
+  runs({"train", "--data", small.data(), "--max-steps", "1"});
+  runs({"plan", "make"});
+  runs({"doctor"});
+  // Not the architecture that [model] names.
+  ExpectMistake({"eval", "--data", small.data(), "--config", config}, {"--model: missing"});
+  ExpectMistake({"eval", "--config", small.directory().Write("typo.toml", "[train]\nepoch = 1\n")},
+                {"typo.toml:2: epoch: unknown key, valid: auc-target"});
+}
+
+TEST(Command, UnknownOnesAreNamed) {
+  ExpectMistake({"foo"}, {"'foo' is no command; valid: train, eval, predict, bench, data, plan"});
+  ExpectMistake({"--foo", "--data", "x"}, {"'--foo' is no command; valid: train"});
+  ExpectMistake({"data", "generat"}, {"data: 'generat' is no subcommand; valid: generate, info"});
+  ExpectMistake({"plan", "mak"}, {"plan: 'mak' is no subcommand; valid: make"});
+  ExpectMistake({}, {"a command is missing; valid: train, eval"});
+  ExpectMistake({"data"}, {"data: a subcommand is missing; valid: generate, info"});
+}
+
+TEST(Command, HelpNamesFlagsOfTwoWaysAndTheirDefault) {
+  const ProgramResult help = RunHotrow({"train", "--help"});
+  EXPECT_EQ(help.exit_code, 0);
+  EXPECT_THAT(help.out, HasSubstr("--shuffle (default), --no-shuffle\n"));
+  EXPECT_THAT(help.out, ::testing::Not(HasSubstr("{")));
+}
+
+// Not after the making of tables that take long.
+TEST(Train, AsksForNoMoreThanTheDataBeforeItMakesAModel) {
+  const SmallModel small;
+  const std::string schema = small.directory().Write(
+      "wide.toml",
+      "[data]\nlabel = \"y\"\n[[data.sparse]]\ncolumn = \"u\"\nencoding = \"hash\"\nrows = 1000000000000\n");
+  ExpectMistake({"train", "--data", small.data(), "--schema", schema, "--tables", "eager"},
+                {"batch size: 2048 is more than the data's 40 samples"});
+  ExpectMistake({"train", "--data", small.data(), "--schema", schema, "--tables", "eager", "--batch-size",
+                 "8", "--epochs", "0"},
+                {"epochs: 0 is not at least 1"});
 }
 
 TEST(Config, NegatedFlagsAndListsMeanWhatTheySay) {
