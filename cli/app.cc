@@ -16,6 +16,7 @@
 #include "hotrow/base/error.h"
 #include "hotrow/base/interrupted.h"
 #include "hotrow/base/printable.h"
+#include "hotrow/base/size.h"
 #include "hotrow/base/system.h"
 #include "hotrow/base/text_writer.h"
 
@@ -95,8 +96,7 @@ int Failed(const std::string& message, ExitCode code) {
 
 // Where nobody nearer knew how much was asked for.
 std::string OutOfMemory() {
-  return fmt::format("out of memory; {:.2f} GiB are available",
-                     static_cast<double>(AvailableMemory()) * 0x1.0p-30);
+  return fmt::format("out of memory; {:.2f} GiB are available", GiB(AvailableMemory()));
 }
 
 }  // namespace

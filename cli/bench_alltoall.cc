@@ -12,6 +12,7 @@
 #include "cli/bench_report.h"
 #include "cli/run_ranks.h"
 #include "hotrow/base/error.h"
+#include "hotrow/base/size.h"
 #include "hotrow/base/system.h"
 #include "hotrow/benchmark/alltoall_benchmark.h"
 #include "hotrow/benchmark/statistics.h"
@@ -41,7 +42,7 @@ void CheckFits(const AllToAllBenchmarkConfig& config, std::int64_t world, std::i
       "--part alltoall: the buffers of {} ranks on this machine need {:.1f} GiB, {:.1f} GiB are available; "
       "valid: "
       "fewer --ranks or a smaller --per-chip-batch",
-      ranks_here, static_cast<double>(needed) / (1 << 30), static_cast<double>(available) / (1 << 30));
+      ranks_here, GiB(needed), GiB(available));
 }
 
 Json ExchangeJson(const ExchangeTimes& times) {

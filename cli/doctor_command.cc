@@ -12,6 +12,7 @@
 #include "cli/app.h"
 #include "cli/cli11.h"
 #include "cli/config_file.h"
+#include "hotrow/base/size.h"
 #include "hotrow/base/system.h"
 #include "hotrow/comm/mpi_session.h"
 #include "hotrow/dense/gemm.h"
@@ -21,8 +22,6 @@ namespace hotrow::cli {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-constexpr double kGiB = 1024.0 * 1024.0 * 1024.0;
 
 // "always [madvise] never" -> "madvise"
 std::string BracketedWord(const char* path) {
@@ -60,7 +59,7 @@ std::vector<std::string> Advice(const std::string& huge_pages, int cores, int th
         "the "
         "tower; raise --reduction-units");
   }
-  if (AvailableMemory() < static_cast<std::int64_t>(4 * kGiB)) {
+  if (AvailableMemory() < std::int64_t{4} << 30) {
     advice.push_back("less than 4 GiB of memory are free: large tables need --tables lazy");
   }
   return advice;
@@ -84,8 +83,7 @@ int Run(CommonFlags& flags, CLI::App& app) {
       "{} (GEMM)\nhuge pages     {}\n"
       "memory         {:.1f} GiB, {:.1f} GiB free\nMPI            {}",
       CpuName(), cores, units.empty() ? "none known" : units, SimdTarget(), GemmCpuIsa(), huge_pages,
-      static_cast<double>(TotalMemory()) / kGiB, static_cast<double>(AvailableMemory()) / kGiB,
-      MpiAvailable() ? "in this build" : "not in this build");
+      GiB(TotalMemory()), GiB(AvailableMemory()), MpiAvailable() ? "in this build" : "not in this build");
   for (const std::string& line : advice) text += "\nslow: " + line;
   PrintResult(flags, text);
   WriteJson(flags, {{"command", "doctor"},

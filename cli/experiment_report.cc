@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "cli/experiment_run.h"
+#include "hotrow/base/size.h"
 #include "hotrow/base/system.h"
 #include "hotrow/trace/phase.h"
 
@@ -121,8 +122,8 @@ std::string ExperimentSection(const Experiment& experiment, const std::string& m
       "a process "
       "of its own.\n\n",
       circumstances.commit.hash, circumstances.commit.local_changes ? " with local changes" : "",
-      circumstances.cpu, circumstances.cores, static_cast<double>(circumstances.memory_bytes) / kGibibyte,
-      circumstances.command, experiment.rounds);
+      circumstances.cpu, circumstances.cores, GiB(circumstances.memory_bytes), circumstances.command,
+      experiment.rounds);
   text += fmt::format(
       "| configuration | {} (lowest – highest) | samples/s | peak GiB | against | ratio (lowest – highest) | "
       "verdict | "

@@ -6,19 +6,18 @@
 #include <cerrno>
 #include <cstring>
 
+#include "hotrow/base/size.h"
 #include "hotrow/base/system.h"
 
 namespace hotrow {
 namespace {
 
 constexpr std::int64_t kHugePage = std::int64_t{2} << 20;
-constexpr double kGiB = 1024.0 * 1024.0 * 1024.0;
 
 [[noreturn]] void FailMemory(const char* what, std::int64_t bytes) {
   const int reason = errno;  // before the files that tell the memory set it
-  Fail("out of memory: cannot {} {:.2f} GiB ({}); {:.2f} GiB are available", what,
-       static_cast<double>(bytes) / kGiB, std::strerror(reason),
-       static_cast<double>(AvailableMemory()) / kGiB);
+  Fail("out of memory: cannot {} {:.2f} GiB ({}); {:.2f} GiB are available", what, GiB(bytes),
+       std::strerror(reason), GiB(AvailableMemory()));
 }
 
 // Anonymous mappings of a huge page or more are aligned to it, or their first and last pages stay small.

@@ -21,6 +21,9 @@ inline std::int64_t CheckedAdd(std::int64_t a, std::int64_t b) {
   return out;
 }
 
+/// Bytes in GiB, as messages show them.
+constexpr double GiB(std::int64_t bytes) { return static_cast<double>(bytes) / (1 << 30); }
+
 /// ceil(a / b) for a >= 0, b > 0.
 constexpr std::int64_t CeilDiv(std::int64_t a, std::int64_t b) { return a / b + (a % b != 0); }
 

@@ -10,6 +10,7 @@
 #include <sstream>
 
 #include "hotrow/base/error.h"
+#include "hotrow/base/size.h"
 
 namespace hotrow {
 namespace {
@@ -70,8 +71,7 @@ void NeedMemory(std::int64_t bytes, std::string_view what) {
   if (bytes < kAskedFor) return;
   const std::int64_t available = AvailableMemory();
   if (bytes <= available) return;
-  Fail("{}: {:.2f} GiB are needed, {:.2f} GiB are available", what, static_cast<double>(bytes) * 0x1.0p-30,
-       static_cast<double>(available) * 0x1.0p-30);
+  Fail("{}: {:.2f} GiB are needed, {:.2f} GiB are available", what, GiB(bytes), GiB(available));
 }
 
 std::int64_t TotalMemory() {

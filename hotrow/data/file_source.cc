@@ -8,6 +8,7 @@
 
 #include "hotrow/base/error.h"
 #include "hotrow/base/rng.h"
+#include "hotrow/base/size.h"
 #include "hotrow/base/system.h"
 
 namespace hotrow {
@@ -119,7 +120,7 @@ class ShuffledSource : public BatchSource {
         Fail(
             "{}: its samples do not fit in memory ({} read, {:.1f} GiB left): without shuffling, files are "
             "streamed",
-            records.path(), samples_.size(), static_cast<double>(AvailableMemory()) * 0x1.0p-30);
+            records.path(), samples_.size(), GiB(AvailableMemory()));
       }
     }
     description_.samples = samples_.size();

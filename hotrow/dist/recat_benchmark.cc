@@ -33,8 +33,7 @@ void CheckFits(std::int64_t ids, int id_bytes) {
   const std::int64_t needed = 4 * ids * id_bytes;
   const std::int64_t available = AvailableMemory();
   if (needed > available) {
-    Fail("recat: {} ids need about {:.1f} GiB, {:.1f} GiB are available", ids,
-         static_cast<double>(needed) / (1 << 30), static_cast<double>(available) / (1 << 30));
+    Fail("recat: {} ids need about {:.1f} GiB, {:.1f} GiB are available", ids, GiB(needed), GiB(available));
   }
 }
 

@@ -14,10 +14,6 @@
 namespace hotrow {
 namespace {
 
-constexpr double kGiB = 1024.0 * 1024.0 * 1024.0;
-
-double GiB(std::int64_t bytes) { return static_cast<double>(bytes) / kGiB; }
-
 std::int64_t GradientBytes(const std::vector<EmbeddingTableConfig>& tables) {
   std::int64_t bytes = 0;
   for (const EmbeddingTableConfig& table : tables)

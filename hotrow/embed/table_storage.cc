@@ -14,9 +14,6 @@ namespace {
 constexpr std::int64_t kFloat = sizeof(float);
 // Small, so that what 26 tables have committed but not touched yet stays below the reserve.
 constexpr std::int64_t kGrowth = std::int64_t{16} << 20;
-constexpr double kGiB = 1024.0 * 1024.0 * 1024.0;
-
-double GiB(std::int64_t bytes) { return static_cast<double>(bytes) / kGiB; }
 
 }  // namespace
 
