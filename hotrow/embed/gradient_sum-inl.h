@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <limits>
 #include <span>
 #include <type_traits>
 
@@ -102,64 +103,61 @@ class RowWalker {
   }
 
   HWY_INLINE const float* SumRow(std::int64_t begin, std::int64_t end) {
-    // One entry, the usual case, needs no sum, and the sum of two is the same in one unit or across two.
+    // One entry, the usual case, needs no sum.
     if (end - begin == 1 && !kScaled) {
       FetchAhead(begin);
       return source_.Row(entries_[begin].bag);
     }
-    if (end - begin <= 2) {
-      SumEntries(begin, end, partials_);
-      return partials_;
-    }
-    return SumUnits(begin, end);
-  }
-
-  HWY_NOINLINE const float* SumUnits(std::int64_t begin, std::int64_t end) {
-    TreeStack tree;
-    const auto merge = [&](int into, int from) HWY_ATTR { Merge(into, from); };
-    for (std::int64_t i = begin; i < end;) {
-      const std::uint64_t unit = units_.UnitOf(source_.Sample(entries_[i].bag));
-      const std::uint64_t unit_end = units_.End(unit);
-      std::int64_t stop = i + 1;
-      while (stop < end && source_.Sample(entries_[stop].bag) < unit_end) ++stop;
-      const int slot = tree.Push(unit, merge);
-      SumEntries(i, stop, partials_ + slot * partial_stride_);
-      i = stop;
-    }
-    tree.Finish(merge);
+    SumEntries(begin, end);
     return partials_;
   }
 
-  HWY_INLINE void Merge(int into, int from) {
-    float* left = partials_ + into * partial_stride_;
-    const float* right = partials_ + from * partial_stride_;
-    ForEachColumnVector(source_.dim, [&](auto d, std::int64_t c) HWY_ATTR {
-      hn::StoreU(hn::Add(hn::LoadU(d, left + c), hn::LoadU(d, right + c)), d, left + c);
-    });
-  }
-
-  // out = the entries' gradients, in order, starting from the first one's.
-  void SumEntries(std::int64_t begin, std::int64_t end, float* out) {
+  HWY_NOINLINE void SumEntries(std::int64_t begin, std::int64_t end) {
     ForEachColumnBlock(source_.dim, [&](auto d, auto vectors, std::int64_t c)
-                                        HWY_ATTR { SumColumns<vectors()>(d, begin, end, c, out + c); });
+                                        HWY_ATTR { SumColumns<vectors()>(d, begin, end, c); });
   }
 
+  // Columns of the entries' sum, into the first partial row: a unit's entries in order, units by their tree
+  // (hotrow/base/tree_sum.h). The newest sum is in registers; on a stack of partial rows are those to which
+  // no right sibling was added yet.
   template <int kVectors, class D>
-  HWY_INLINE void SumColumns(D d, std::int64_t begin, std::int64_t end, std::int64_t c, float* out) {
-    using V = hn::Vec<D>;
+  HWY_INLINE void SumColumns(D d, std::int64_t begin, std::int64_t end, std::int64_t c) {
     constexpr std::int64_t kLanes = LanesOf<D>();
-    if (c == 0) FetchAhead(begin);
-    const float* first = source_.Row(entries_[begin].bag) + c;
-    V sums[kVectors];
-    for (int v = 0; v < kVectors; ++v) sums[v] = Scaled(d, begin, hn::LoadU(d, first + v * kLanes));
-    for (std::int64_t i = begin + 1; i < end; ++i) {
+    // Two entries have the same sum in one unit or across two.
+    const bool one_unit = end - begin <= 2;
+    std::uint64_t unit = one_unit ? 0 : UnitOf(begin);
+    int levels[ReductionUnits::kMaxPartials];  // of the stacked sums: TreeLevel from each to what came next
+    int depth = 0;
+    for (std::int64_t i = begin;;) {
+      hn::Vec<D> sums[kVectors];
+      const std::uint64_t unit_end = one_unit ? std::numeric_limits<std::uint64_t>::max() : units_.End(unit);
       if (c == 0) FetchAhead(i);
-      const float* gradient = source_.Row(entries_[i].bag) + c;
-      for (int v = 0; v < kVectors; ++v) {
-        sums[v] = hn::Add(sums[v], Scaled(d, i, hn::LoadU(d, gradient + v * kLanes)));
+      const float* first = source_.Row(entries_[i].bag) + c;
+      for (int v = 0; v < kVectors; ++v) sums[v] = Scaled(d, i, hn::LoadU(d, first + v * kLanes));
+      for (++i; i < end && source_.Sample(entries_[i].bag) < unit_end; ++i) {
+        if (c == 0) FetchAhead(i);
+        const float* gradient = source_.Row(entries_[i].bag) + c;
+        for (int v = 0; v < kVectors; ++v) {
+          sums[v] = hn::Add(sums[v], Scaled(d, i, hn::LoadU(d, gradient + v * kLanes)));
+        }
       }
+      const bool last = i == end;
+      const std::uint64_t next = last ? 0 : UnitOf(i);
+      const int level = last ? std::numeric_limits<int>::max() : TreeLevel(unit, next);
+      while (depth > 0 && levels[depth - 1] < level) {
+        const float* left = partials_ + --depth * partial_stride_ + c;
+        for (int v = 0; v < kVectors; ++v) sums[v] = hn::Add(hn::LoadU(d, left + v * kLanes), sums[v]);
+      }
+      float* out = partials_ + depth * partial_stride_ + c;
+      for (int v = 0; v < kVectors; ++v) hn::StoreU(sums[v], d, out + v * kLanes);
+      if (last) return;
+      levels[depth++] = level;
+      unit = next;
     }
-    for (int v = 0; v < kVectors; ++v) hn::StoreU(sums[v], d, out + v * kLanes);
+  }
+
+  HWY_INLINE std::uint64_t UnitOf(std::int64_t i) const {
+    return units_.UnitOf(source_.Sample(entries_[i].bag));
   }
 
   template <class D, class V = hn::Vec<D>>
