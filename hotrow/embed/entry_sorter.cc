@@ -12,8 +12,12 @@ namespace hotrow {
 namespace {
 
 constexpr std::int64_t kIdsAChunk = 32768;  // ids and entries of a chunk stay in a core's cache
-constexpr std::int64_t kIdsABucket =
-    8192;                         // at most, on average: so do a bucket's, and there are enough to share out
+// A bucket's ids, at most, on average: so many that its start, when nothing has fetched its first rows yet,
+// costs little, and few enough to stay in a core's cache. Fewer where threads would have less than
+// kBucketsAThread to share out.
+constexpr std::int64_t kIdsABucket = 16384;
+constexpr std::int64_t kFewestIdsABucket = 2048;
+constexpr std::int64_t kBucketsAThread = 16;
 constexpr int kMaxRowShift = 10;  // more buckets than that are more write streams than a core follows
 constexpr int kMaxDigitBits = 11;
 
@@ -52,7 +56,7 @@ float MeanScale(const Id* begin, const Id* end) {
 
 }  // namespace
 
-void EntrySorter::MakePlan(const BagGradients& input, int sample_bits) {
+void EntrySorter::MakePlan(const BagGradients& input, int sample_bits, std::int64_t ids_a_bucket) {
   Plan plan;
   plan.input = &input;
   plan.scaled = input.table->config().pooling == PoolingType::kMean;
@@ -76,7 +80,7 @@ void EntrySorter::MakePlan(const BagGradients& input, int sample_bits) {
   }
   const int row_bits = BitWidth(input.table->rows() - 1);
   plan.row_shift =
-      std::min({BitWidth(plan.ids / kIdsABucket), std::max(0, row_bits - RowBits::kTogether), kMaxRowShift});
+      std::min({BitWidth(plan.ids / ids_a_bucket), std::max(0, row_bits - RowBits::kTogether), kMaxRowShift});
   plan.row_shift = std::max(plan.row_shift, row_bits - 32);
   plan.key_bits = row_bits - plan.row_shift;
   plan.code = {BitWidth(std::max<std::int64_t>(input.num_features(), 1) - 1), sample_bits};
@@ -92,15 +96,21 @@ void EntrySorter::MakePlan(const BagGradients& input, int sample_bits) {
   plans_.push_back(plan);
 }
 
-void EntrySorter::MakePlans(std::span<const BagGradients> tables) {
+void EntrySorter::MakePlans(std::span<const BagGradients> tables, int threads) {
   plans_.clear();
   chunks_.clear();
   buckets_ = 0;
   std::int64_t bytes = 0;
   std::int64_t offsets = 0;
   const int sample_bits = SampleBits(tables);
+  std::int64_t ids = 0;
   for (const BagGradients& input : tables) {
-    MakePlan(input, sample_bits);
+    for (const FeatureGradient& feature : input.features) ids += feature.bags.num_ids();
+  }
+  const std::int64_t ids_a_bucket =
+      std::clamp(ids / (kBucketsAThread * threads), kFewestIdsABucket, kIdsABucket);
+  for (const BagGradients& input : tables) {
+    MakePlan(input, sample_bits, ids_a_bucket);
     Plan& plan = plans_.back();
     plan.first_byte = bytes;
     plan.first_bucket = buckets_;
@@ -191,7 +201,7 @@ void EntrySorter::SizeScratch(ThreadPool& pool) {
 }
 
 void EntrySorter::Partition(std::span<const BagGradients> tables, ThreadPool& pool) {
-  MakePlans(tables);
+  MakePlans(tables, pool.size());
   pool.Run(static_cast<std::int64_t>(chunks_.size()), [&](std::int64_t task, int) {
     const auto plan = static_cast<std::size_t>(chunks_[static_cast<std::size_t>(task)].plan);
     plans_[plan].scaled ? PartitionChunk<ScaledEntry>(task) : PartitionChunk<Entry>(task);

@@ -53,9 +53,9 @@ struct RowBits {
 };
 
 /// A step has two phases. Partition, on all threads: each chunk of samples is split stably by bits of
-/// the row, into buckets of about 4,000 to 8,000 entries. Sort, one call a bucket: the chunks' pieces are
-/// collected in order and radix-sorted, stably, by the remaining bits. So the entries of a row stand in the
-/// order (segment, sample, feature, position). Ids of -1 are left out.
+/// the row, into buckets of 8,000 to 16,000 entries, fewer for many threads. Sort, one call a bucket: the
+/// chunks' pieces are collected in order and radix-sorted, stably, by the remaining bits. So the entries of a
+/// row stand in the order (segment, sample, feature, position). Ids of -1 are left out.
 class EntrySorter {
  public:
   /// Entries that may be read past the end of a sorted bucket, copies of its last: nothing need check before
@@ -116,8 +116,8 @@ class EntrySorter {
     std::int64_t first_entry = 0;  // among the plan's
   };
 
-  void MakePlans(std::span<const BagGradients> tables);
-  void MakePlan(const BagGradients& input, int sample_bits);
+  void MakePlans(std::span<const BagGradients> tables, int threads);
+  void MakePlan(const BagGradients& input, int sample_bits, std::int64_t ids_a_bucket);
   const Plan& PlanOfBucket(std::int64_t index) const;
   template <typename E>
   void PartitionChunk(std::int64_t index);
