@@ -71,10 +71,15 @@ std::string ValidKeys(const CLI::App& command) {
   return JoinNames(names);
 }
 
-// What key of a file an option of a command has; null: none.
+// The flag that a file's key stands for, without the dashes.
+std::string FlagName(std::string key) {
+  std::replace(key.begin(), key.end(), '_', '-');
+  return key;
+}
+
+// The option that a file's key sets; null where the command has none.
 CLI::Option* OptionOf(const CLI::App& command, const std::string& key) {
-  std::string name = key;
-  std::replace(name.begin(), name.end(), '_', '-');
+  const std::string name = FlagName(key);
   if (name == "help" || name == "config") return nullptr;
   return const_cast<CLI::App&>(command).get_option_no_throw("--" + name);
 }
@@ -151,10 +156,9 @@ class Applier {
     if (!fresh) Fail("{}: line {} sets it already", where, first->second);
     const std::string words = Words(value, *option, where);
     if (option->count() > 0) return;  // the command line wins
-    std::string name = key;
-    std::replace(name.begin(), name.end(), '_', '-');
     try {
-      option->add_result(KindOf(*option) == ValueKind::kFlag ? option->get_flag_value(name, words) : words);
+      option->add_result(KindOf(*option) == ValueKind::kFlag ? option->get_flag_value(FlagName(key), words)
+                                                             : words);
       option->run_callback();
     } catch (const CLI::Error& e) {
       Fail("{}: {}", where, e.what());

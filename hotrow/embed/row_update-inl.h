@@ -44,10 +44,13 @@ HWY_INLINE void ForEachSquareGroups(const float* gradient, std::int64_t dim, Bod
 HWY_INLINE void StoreSquareGroups(const float* gradient, std::int64_t dim, float* groups) {
   const std::int64_t count = SquareGroups(dim);
   ForEachSquareGroups(gradient, dim, [&](hn::Vec<RowTag> sums, std::int64_t c) HWY_ATTR {
-    HWY_ALIGN float stored[LanesOf<RowTag>()];
+    constexpr std::int64_t kLanes = LanesOf<RowTag>();
+    const std::int64_t left = count - c / 4;
+    if (left >= kLanes) return hn::StoreU(sums, RowTag(), groups + c / 4);
+    if (left <= 0) return;
+    HWY_ALIGN float stored[kLanes];
     hn::Store(sums, RowTag(), stored);
-    const std::int64_t first = std::min(c / 4, count);
-    std::copy_n(stored, std::min(count - first, LanesOf<RowTag>()), groups + first);
+    std::copy_n(stored, left, groups + c / 4);
   });
 }
 

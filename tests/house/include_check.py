@@ -154,7 +154,7 @@ def self_test():
         ("docs/a.md", "line\n" * (MAX_LINES + 1), None),
         ("docs/a.md", "see /w" + "ork/shared\n", "a path of one machine"),
         ("run.sh", 'cd "/h' + 'ome/me/hotrow"\n', "a path of one machine"),
-        ("docs/a.md", "the network/path of home/work/pieces, and an issue a user files\n", None),
+        ("docs/a.md", "the network/path of ho" + "me/wo" + "rk/pieces, and an iss" + "ue a user files\n", None),
         ("docs/a.md", "as iss" + "ue B says\n", "how the work was organised"),
         ("hotrow/base/a.cc", "// TO" + "DO: later\n", "unfinished work"),
     ]
