@@ -118,8 +118,8 @@ class RowWalker {
   }
 
   // Columns of the entries' sum, into the first partial row: a unit's entries in order, units by their tree
-  // (hotrow/base/tree_sum.h). The newest sum is in registers; on a stack of partial rows are those to which
-  // no right sibling was added yet.
+  // (hotrow/base/tree_sum.h; through its TreeStack the backward takes 1.02 to 1.03 times as long). The newest
+  // sum is in registers; on a stack of partial rows are those to which no right sibling was added yet.
   template <int kVectors, class D>
   HWY_INLINE void SumColumns(D d, std::int64_t begin, std::int64_t end, std::int64_t c) {
     constexpr std::int64_t kLanes = LanesOf<D>();
