@@ -19,18 +19,16 @@
 namespace hotrow {
 namespace {
 
-// A sorted bucket and the rows its keys stand for: row `key` is at rows + bits.Row(key) * row_stride.
+// A sorted bucket and the slots its keys stand for: bits.Row(key).
 template <typename E>
 struct BucketRows {
   std::span<const E> entries;
   const FeatureGradient* features = nullptr;
   std::int64_t num_features = 0;
   BagCode code;
-  float* rows = nullptr;
-  std::int64_t row_stride = 0;
+  RowsView view;
   RowBits bits;
   std::int64_t dim = 0;
-  std::int64_t used = 0;  // floats of a row that an update touches
 };
 
 }  // namespace
@@ -47,13 +45,16 @@ struct UpdateSink {
   const RowUpdate& update;
   ApplyRowFunction apply;
 
-  HWY_INLINE float* Address(std::uint32_t key) const {
-    return bucket.rows + bucket.bits.Row(key) * bucket.row_stride;
+  HWY_INLINE std::int64_t Slot(std::uint32_t key) const { return bucket.bits.Row(key); }
+  HWY_INLINE const float* Place(std::uint32_t key) const { return bucket.view.Row(Slot(key)); }
+  HWY_INLINE void Prefetch(std::uint32_t key) const {
+    const std::int64_t slot = Slot(key);
+    PrefetchRow(bucket.view.Row(slot), bucket.view.together);
+    if (bucket.view.apart > 0) PrefetchRow(bucket.view.State(slot), bucket.view.apart);
   }
-  HWY_INLINE void PrefetchPage(std::uint32_t key) const { PrefetchRow(Address(key), 1); }
-  HWY_INLINE void Prefetch(std::uint32_t key) const { PrefetchRow(Address(key), bucket.used); }
   HWY_INLINE void Take(std::uint32_t key, const float* gradient) const {
-    apply(update, Address(key), gradient);
+    const std::int64_t slot = Slot(key);
+    apply(update, bucket.view.Row(slot), bucket.view.State(slot), gradient);
   }
 };
 
@@ -115,17 +116,9 @@ void FusedBackward::UpdateBucket(std::int64_t index, int thread, std::span<const
   const BagGradients& input = tables[static_cast<std::size_t>(bucket.table)];
   EmbeddingTable& table = *input.table;
   const std::span<E> entries = sorter_.Sort<E>(index, thread);
-  const RowsView view = table.view();
-  BucketRows<E> rows{entries,
-                     input.features.data(),
-                     input.num_features(),
-                     bucket.code,
-                     view.rows,
-                     view.stride,
-                     bucket.bits,
-                     table.dim(),
-                     table.dim() + table.state_width()};
-  if (view.slots != nullptr) {
+  BucketRows<E> rows{entries,      input.features.data(), input.num_features(), bucket.code,
+                     table.view(), bucket.bits,           table.dim()};
+  if (rows.view.slots != nullptr) {
     KeysToSlots(table, bucket, entries, absent_[static_cast<std::size_t>(thread)].data());
     rows.bits = {};
   }

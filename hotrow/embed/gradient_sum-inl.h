@@ -25,14 +25,15 @@ namespace HWY_NAMESPACE {
 
 /// How many entries ahead of the sums gradients are fetched: they are near, a table's are a few megabytes.
 constexpr std::int64_t kGradientsAhead = 10;
-/// Rows' pages are looked up this many entries together, this far ahead. A page that the TLB does not know
-/// costs a walk, and no instruction behind a fetch retires before its walk ends: walks one row apart follow
-/// each other, those of a few rows side by side overlap. Two to eight together are alike, one and sixteen are
-/// not.
-constexpr std::int64_t kPagesTogether = 4;
-constexpr std::int64_t kPagesAhead = kRowsAhead + 2 * kPagesTogether;
+/// Rows' pages are looked up a few together, and this many entries ahead. A page that the TLB does not know
+/// costs a walk, and no instruction behind a fetch retires before its walk ends: walks a row apart follow
+/// each other, those side by side overlap. One to six together are nearly alike.
+constexpr std::int64_t kPagesTogether = 2;
+constexpr std::int64_t kPagesAhead = kRowsAhead + 8;
+/// Where the machine has larger ones, a few lines are fetched for nothing.
+constexpr std::uintptr_t kPageBytes = 4096;
 static_assert(kGradientsAhead < EntrySorter::kPadding &&
-              kPagesAhead + kPagesTogether <= EntrySorter::kPadding);
+              kPagesAhead + 2 * kPagesTogether < EntrySorter::kPadding);
 
 /// The gradients of one table's bags.
 struct GradientSource {
@@ -48,8 +49,9 @@ struct GradientSource {
   HWY_INLINE std::uint64_t Sample(std::uint32_t bag) const { return code.Sample(bag); }
 };
 
-/// Sums rows' gradients for one bucket. `Sink` takes them: sink.PrefetchPage(key), sink.Prefetch(key) and
-/// sink.Take(key, gradient), key the entries' row, gradient [dim], valid during the call.
+/// Sums rows' gradients for one bucket. `Sink` takes them, key being the entries' row: sink.Place(key) is
+/// what Take will touch first, sink.Prefetch(key) fetches all of it, sink.Take(key, gradient) gets the sum
+/// [dim], valid during the call.
 template <typename E, class Sink>
 class RowWalker {
  public:
@@ -69,13 +71,8 @@ class RowWalker {
     sink_.Prefetch(entries_[0].row);
     for (std::int64_t i = 1; i < kRowsAhead; ++i) FetchRow(i);
     for (std::int64_t i = 0; i < kGradientsAhead; ++i) FetchGradient(i);
-    std::int64_t next_page = kRowsAhead;
     for (std::int64_t i = 0; i < size_;) {
-      if (next_page < i + kPagesAhead) {
-        next_page = std::max(next_page, i + kRowsAhead);  // many entries may have been one row's
-        for (const std::int64_t end = next_page + kPagesTogether; next_page < end; ++next_page)
-          FetchPage(next_page);
-      }
+      if (next_page_ < i + kPagesAhead) FetchPages(i);
       const std::uint32_t key = entries_[i].row;
       std::int64_t end = i + 1;
       while (end < size_ && entries_[end].row == key) ++end;
@@ -98,8 +95,18 @@ class RowWalker {
   HWY_INLINE void FetchRow(std::int64_t i) const {
     if (entries_[i].row != entries_[i - 1].row) sink_.Prefetch(entries_[i].row);
   }
-  HWY_INLINE void FetchPage(std::int64_t i) const {
-    if (entries_[i].row != entries_[i - 1].row) sink_.PrefetchPage(entries_[i].row);
+  // Looks up the next pages of rows wanted after entry i's.
+  HWY_INLINE void FetchPages(std::int64_t i) {
+    next_page_ = std::max(next_page_, i + kRowsAhead);  // many entries may have been one row's
+    const std::int64_t end = i + kPagesAhead + 2 * kPagesTogether;
+    for (std::int64_t pages = 0; next_page_ < end && pages < kPagesTogether; ++next_page_) {
+      const float* place = sink_.Place(entries_[next_page_].row);
+      const std::uintptr_t page = reinterpret_cast<std::uintptr_t>(place) / kPageBytes;
+      if (page == last_page_) continue;
+      last_page_ = page;
+      PrefetchRow(place, 1);
+      ++pages;
+    }
   }
 
   HWY_INLINE const float* SumRow(std::int64_t begin, std::int64_t end) {
@@ -173,6 +180,8 @@ class RowWalker {
   float* partials_;
   std::int64_t partial_stride_;
   Sink& sink_;
+  std::int64_t next_page_ = kRowsAhead;  // the first entry whose row's page was not looked up yet
+  std::uintptr_t last_page_ = 0;
 };
 
 }  // namespace HWY_NAMESPACE

@@ -22,11 +22,11 @@ struct StoreSink {
   float* gradients;
   std::int64_t* rows;
 
-  HWY_INLINE void PrefetchPage(std::uint32_t key) const {
-    if (rows == nullptr) PrefetchRow(gradients + bucket.Row(key) * dim, 1);
+  HWY_INLINE const float* Place(std::uint32_t key) const {
+    return rows == nullptr ? gradients + bucket.Row(key) * dim : gradients;
   }
   HWY_INLINE void Prefetch(std::uint32_t key) const {
-    if (rows == nullptr) PrefetchFloats(gradients + bucket.Row(key) * dim, dim);
+    if (rows == nullptr) PrefetchFloats(Place(key), dim);
   }
   HWY_INLINE void Take(std::uint32_t key, const float* gradient) {
     float* out = gradients;
@@ -64,31 +64,26 @@ void UpdateBlock(const RowBlock& block, const OptimizerConfig& optimizer, const 
                  const float* mean_squares, const BackwardScratch::Rows& scratch) {
   const RowUpdate update{factors, block.dim, scratch.decayed};
   const ApplyRowFunction apply = ChooseApplyRow(optimizer);
-  const std::int64_t used = block.dim + StateWidth(optimizer.kind, block.dim);
+  const MoveRowWiseFunction move = ChooseMoveRowWise(optimizer);
+  const bool rates = mean_squares != nullptr && optimizer.kind == OptimizerKind::kRowWiseAdagrad;
   constexpr std::int64_t kRowsAhead = 8;
-  const auto address = [&](std::int64_t i) HWY_ATTR {
-    return block.view.Find(block.rows == nullptr ? block.first + i : block.rows[i]);
+  const auto slot_of = [&](std::int64_t i) HWY_ATTR {
+    return block.view.Slot(block.rows == nullptr ? block.first + i : block.rows[i]);
   };
   for (std::int64_t i = 0; i < block.count; ++i) {
-    // Rows that lie one after another are fetched by the hardware.
-    if (block.rows != nullptr) PrefetchFloats(address(std::min(i + kRowsAhead, block.count - 1)), used);
-    float* row = address(i);
-    const float* gradient = block.gradients + i * block.dim;
-    if (mean_squares == nullptr || optimizer.kind != OptimizerKind::kRowWiseAdagrad) {
-      apply(update, row, gradient);
-      continue;
+    if (block.rows != nullptr) {  // rows that lie one after another are fetched by the hardware
+      const std::int64_t ahead = slot_of(std::min(i + kRowsAhead, block.count - 1));
+      PrefetchFloats(block.view.Row(ahead), block.view.together);
+      if (block.view.apart > 0) PrefetchFloats(block.view.State(ahead), block.view.apart);
     }
-    switch (optimizer.weight_decay_mode) {
-      case WeightDecayMode::kNone:
-        ApplyRowWise<WeightDecayMode::kNone>(update, mean_squares[i], row, gradient);
-        break;
-      case WeightDecayMode::kL2:
-        ApplyRowWise<WeightDecayMode::kL2>(update, mean_squares[i], row,
-                                           DecayRowGradient<WeightDecayMode::kL2>(update, row, gradient));
-        break;
-      case WeightDecayMode::kDecoupled:
-        ApplyRowWise<WeightDecayMode::kDecoupled>(update, mean_squares[i], row, gradient);
-        break;
+    const std::int64_t slot = slot_of(i);
+    float* row = block.view.Row(slot);
+    float* state = block.view.State(slot);
+    const float* gradient = block.gradients + i * block.dim;
+    if (rates) {
+      move(update, RowWiseRate(factors, mean_squares[i], state), row, gradient);
+    } else {
+      apply(update, row, state, gradient);
     }
   }
 }

@@ -20,6 +20,7 @@ struct Row {
   float* data;
   std::int64_t dim;    // floats a lookup reads
   std::int64_t width;  // floats an update touches
+  float* state;        // state that lies elsewhere, or null: one number
 };
 
 // Random resident rows; tries absent ones again, a bounded number of times.
@@ -34,8 +35,10 @@ std::vector<Row> DrawRows(std::span<const EmbeddingTable* const> tables) {
     const std::int64_t global = random.NextBelow(total);
     const auto t = std::upper_bound(last.begin(), last.end(), global) - last.begin();
     const EmbeddingTable& table = *tables[static_cast<std::size_t>(t)];
-    float* data = table.view().Find(last[static_cast<std::size_t>(t)] - 1 - global);
-    if (data != nullptr) rows.push_back({data, table.dim(), table.dim() + table.state_width()});
+    const RowsView view = table.view();
+    const std::int64_t slot = view.Slot(last[static_cast<std::size_t>(t)] - 1 - global);
+    if (slot < 0) continue;
+    rows.push_back({view.Row(slot), table.dim(), view.together, view.apart > 0 ? view.State(slot) : nullptr});
   }
   return rows;
 }
@@ -81,10 +84,15 @@ RowRate GatherRate(std::span<const Row> rows, ThreadPool& pool) {
 RowRate UpdateRate(std::span<const Row> rows, ThreadPool& pool) {
   return BestRate(rows, pool, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t i = begin; i < end; ++i) {
-      Fetch(Ahead(rows, i).data, Ahead(rows, i).width);
+      const Row& ahead = Ahead(rows, i);
+      Fetch(ahead.data, ahead.width);
+      if (ahead.state != nullptr) Fetch(ahead.state, 1);
       const Row& row = rows[static_cast<std::size_t>(i)];
       volatile float* data = row.data;
       for (std::int64_t c = 0; c < row.width; c += kLineFloats) data[c] = data[c];
+      if (row.state == nullptr) continue;
+      volatile float* state = row.state;
+      *state = *state;
     }
   });
 }

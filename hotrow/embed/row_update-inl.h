@@ -102,49 +102,58 @@ HWY_INLINE const float* DecayRowGradient(const RowUpdate& update, const float* r
   return update.decayed;
 }
 
-/// Row-wise Adagrad with the row's mean square known; `gradient` is decayed already.
+/// A row's weights by row-wise Adagrad's rate (RowWiseRate), the gradient decayed as they are read.
 template <WeightDecayMode kDecay>
-HWY_INLINE void ApplyRowWise(const RowUpdate& update, float mean_square, float* HWY_RESTRICT row,
-                             const float* HWY_RESTRICT gradient) {
+HWY_INLINE void MoveRowWise(const RowUpdate& update, float rate, float* HWY_RESTRICT row,
+                            const float* HWY_RESTRICT gradient) {
   const OptimizerFactors f = update.factors;
-  const float rate = RowWiseRate(f, mean_square, row + update.dim);
   ForEachColumnVector(update.dim, [&](auto d, std::int64_t c) HWY_ATTR {
-    hn::StoreU(RowWiseUpdatedWeight<kDecay>(d, f, hn::Set(d, rate), hn::LoadU(d, row + c),
-                                            hn::LoadU(d, gradient + c)),
-               d, row + c);
+    const auto w = hn::LoadU(d, row + c);
+    const auto g = DecayedGradient<kDecay>(d, f, w, hn::LoadU(d, gradient + c));
+    hn::StoreU(RowWiseUpdatedWeight<kDecay>(d, f, hn::Set(d, rate), w, g), d, row + c);
   });
 }
 
-/// One optimizer step on a row (weights [dim], then state) with its gradient [dim].
+/// One optimizer step on a row's weights [dim] and state with its gradient [dim].
 template <OptimizerKind kKind, WeightDecayMode kDecay>
-void ApplyRow(const RowUpdate& update, float* HWY_RESTRICT row, const float* HWY_RESTRICT gradient) {
+void ApplyRow(const RowUpdate& update, float* HWY_RESTRICT row, float* HWY_RESTRICT state,
+              const float* HWY_RESTRICT gradient) {
   const std::int64_t dim = update.dim;
   if constexpr (kKind == OptimizerKind::kRowWiseAdagrad) {
     const float* decayed = DecayRowGradient<kDecay>(update, row, gradient);
-    ApplyRowWise<kDecay>(update, RowMeanSquare(decayed, dim), row, decayed);
+    MoveRowWise<kDecay>(update, RowWiseRate(update.factors, RowMeanSquare(decayed, dim), state), row,
+                        gradient);
   } else {
     const OptimizerFactors f = update.factors;
     ForEachColumnVector(dim, [&](auto d, std::int64_t c) HWY_ATTR {
       constexpr int kStates = OptimizerStateVectors(kKind);
       auto s0 = hn::Zero(d);
       auto s1 = hn::Zero(d);
-      if constexpr (kStates > 0) s0 = hn::LoadU(d, row + dim + c);
-      if constexpr (kStates > 1) s1 = hn::LoadU(d, row + 2 * dim + c);
+      if constexpr (kStates > 0) s0 = hn::LoadU(d, state + c);
+      if constexpr (kStates > 1) s1 = hn::LoadU(d, state + dim + c);
       const auto w =
           UpdatedWeight<kKind, kDecay>(d, f, hn::LoadU(d, row + c), hn::LoadU(d, gradient + c), s0, s1);
       hn::StoreU(w, d, row + c);
-      if constexpr (kStates > 0) hn::StoreU(s0, d, row + dim + c);
-      if constexpr (kStates > 1) hn::StoreU(s1, d, row + 2 * dim + c);
+      if constexpr (kStates > 0) hn::StoreU(s0, d, state + c);
+      if constexpr (kStates > 1) hn::StoreU(s1, d, state + dim + c);
     });
   }
 }
 
-using ApplyRowFunction = void (*)(const RowUpdate& update, float* row, const float* gradient);
+using ApplyRowFunction = void (*)(const RowUpdate& update, float* row, float* state, const float* gradient);
 
 /// ApplyRow for a configuration.
 inline ApplyRowFunction ChooseApplyRow(const OptimizerConfig& config) {
   return DispatchOptimizer(
       config, [](auto kind, auto decay) HWY_ATTR -> ApplyRowFunction { return &ApplyRow<kind(), decay()>; });
+}
+
+using MoveRowWiseFunction = void (*)(const RowUpdate& update, float rate, float* row, const float* gradient);
+
+/// MoveRowWise for a configuration.
+inline MoveRowWiseFunction ChooseMoveRowWise(const OptimizerConfig& config) {
+  return DispatchOptimizer(
+      config, [](auto, auto decay) HWY_ATTR -> MoveRowWiseFunction { return &MoveRowWise<decay()>; });
 }
 
 }  // namespace HWY_NAMESPACE

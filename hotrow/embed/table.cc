@@ -37,7 +37,7 @@ EmbeddingTable::EmbeddingTable(EmbeddingTableConfig config, const TableShard& sh
       shard_(Completed(config_, shard)),
       optimizer_(optimizer),
       state_width_(StateWidth(optimizer, shard_.columns)),
-      storage_(config_.name, storage, shard_.rows, RowStride(shard_.columns, state_width_)),
+      storage_(config_.name, storage, shard_.rows, MakeRowLayout(shard_.columns, optimizer)),
       view_(storage_.view()),
       initial_(seed, table_index, InitBound(config_)) {
   if (storage == StorageKind::kLazy) return;
@@ -70,29 +70,30 @@ void EmbeddingTable::ReadState(std::int64_t first_row, std::int64_t count, float
   CheckRange(first_row, count);
   for (std::int64_t i = 0; i < count; ++i) {
     float* state = out + i * state_width_;
-    if (const float* row = view_.Find(first_row + i); row != nullptr) {
-      CopyFloats(state, row + dim(), state_width_);
+    if (const std::int64_t slot = view_.Slot(first_row + i); slot >= 0) {
+      CopyFloats(state, view_.State(slot), state_width_);
     } else {
       std::fill_n(state, state_width_, 0.0F);
     }
   }
 }
 
-float* EmbeddingTable::Resident(std::int64_t row) {
-  if (float* found = view_.Find(row); found != nullptr) return found;
-  MakeResident({&row, 1});
-  return view_.Find(row);
+std::int64_t EmbeddingTable::ResidentSlot(std::int64_t row) {
+  if (view_.Slot(row) < 0) MakeResident({&row, 1});
+  return view_.Slot(row);
 }
 
 void EmbeddingTable::WriteRows(std::int64_t first_row, std::int64_t count, const float* in) {
   CheckRange(first_row, count);
-  for (std::int64_t i = 0; i < count; ++i) CopyFloats(Resident(first_row + i), in + i * dim(), dim());
+  for (std::int64_t i = 0; i < count; ++i) {
+    CopyFloats(view_.Row(ResidentSlot(first_row + i)), in + i * dim(), dim());
+  }
 }
 
 void EmbeddingTable::WriteState(std::int64_t first_row, std::int64_t count, const float* in) {
   CheckRange(first_row, count);
   for (std::int64_t i = 0; i < count; ++i) {
-    CopyFloats(Resident(first_row + i) + dim(), in + i * state_width_, state_width_);
+    CopyFloats(view_.State(ResidentSlot(first_row + i)), in + i * state_width_, state_width_);
   }
 }
 
@@ -104,27 +105,18 @@ void EmbeddingTable::MakeResident(std::span<const std::int64_t> rows) {
   std::uint32_t slot = storage_.Claim(absent);
   for (const std::int64_t row : rows) {
     if (view_.Find(row) != nullptr) continue;
-    InitialRow(row, view_.rows + static_cast<std::int64_t>(slot) * view_.stride);
+    InitialRow(row, view_.Row(slot));
     storage_.Bind(row, slot++);
   }
 }
 
 std::int64_t EmbeddingTable::LogicalBytes() const { return rows() * (dim() + state_width_) * kFloat; }
 
-std::int64_t RowStride(std::int64_t dim, std::int64_t state_width) {
-  const std::int64_t used = CheckedAdd(dim, state_width);
-  for (const std::int64_t unit : {16, 4}) {
-    const std::int64_t padded = RoundUp(used, unit);
-    if ((padded - used) * 16 <= used) return padded;
-  }
-  return used;
-}
-
 std::int64_t EagerBytes(const std::vector<EmbeddingTableConfig>& tables, OptimizerKind optimizer) {
   std::int64_t bytes = 0;
   for (const EmbeddingTableConfig& table : tables) {
-    const std::int64_t stride = RowStride(table.embedding_dim, StateWidth(optimizer, table.embedding_dim));
-    bytes = CheckedAdd(bytes, CheckedMul(CheckedMul(table.num_embeddings, stride), kFloat));
+    const RowLayout layout = MakeRowLayout(table.embedding_dim, optimizer);
+    bytes = CheckedAdd(bytes, CheckedMul(table.num_embeddings, layout.bytes()));
   }
   return bytes;
 }

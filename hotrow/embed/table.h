@@ -10,6 +10,7 @@
 
 #include "hotrow/base/thread_pool.h"
 #include "hotrow/embed/initial_values.h"
+#include "hotrow/embed/row_layout.h"
 #include "hotrow/embed/rows_view.h"
 #include "hotrow/embed/table_config.h"
 #include "hotrow/embed/table_storage.h"
@@ -61,7 +62,7 @@ class EmbeddingTable {
   /// train a row. No two threads may bring the same row. Throws Error when memory runs out.
   void MakeResident(std::span<const std::int64_t> rows);
 
-  /// For kernels: weights of a row at Find(row)[0, dim), state behind them.
+  /// For kernels.
   RowsView view() const { return view_; }
 
   std::int64_t ResidentBytes() const { return storage_.resident_bytes(); }
@@ -69,7 +70,7 @@ class EmbeddingTable {
   std::int64_t LogicalBytes() const;
 
  private:
-  float* Resident(std::int64_t row);
+  std::int64_t ResidentSlot(std::int64_t row);
   void CheckRange(std::int64_t first_row, std::int64_t count) const;
 
   EmbeddingTableConfig config_;
@@ -80,10 +81,6 @@ class EmbeddingTable {
   RowsView view_;
   InitialValues initial_;
 };
-
-/// Floats between a row and the next: dim + state, rounded up to whole cache lines, or else to 16 bytes,
-/// where that wastes at most 1/16 of it.
-std::int64_t RowStride(std::int64_t dim, std::int64_t state_width);
 
 /// Bytes that the tables take when eager.
 std::int64_t EagerBytes(const std::vector<EmbeddingTableConfig>& tables, OptimizerKind optimizer);

@@ -85,8 +85,8 @@ std::uint64_t HashState(const EmbeddingTable& table, ThreadPool& pool) {
   const std::int64_t plane_width = row_wise ? 1 : table.dim();
   const auto first_group = static_cast<std::uint64_t>(table.shard().first_column / 4);
   return HashRows(table, width, pool, [&](const Group& group, std::int64_t row, const float* zeros) {
-    const float* found = view.Find(row);
-    const float* state = found == nullptr ? zeros : found + table.dim();
+    const std::int64_t slot = view.Slot(row);
+    const float* state = slot < 0 ? zeros : view.State(slot);
     std::uint64_t sum = 0;
     for (std::int64_t plane = 0; plane * plane_width < width; ++plane) {
       sum += HashRow(group, first_group + (static_cast<std::uint64_t>(plane) << kPlaneShift),

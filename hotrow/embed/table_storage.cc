@@ -12,14 +12,21 @@ namespace hotrow {
 namespace {
 
 constexpr std::int64_t kFloat = sizeof(float);
+constexpr std::int64_t kLine = 16;  // floats
 // Small, so that what 26 tables have committed but not touched yet stays below the reserve.
 constexpr std::int64_t kGrowth = std::int64_t{16} << 20;
 
 }  // namespace
 
-TableStorage::TableStorage(std::string table_name, StorageKind kind, std::int64_t rows, std::int64_t stride)
-    : table_name_(std::move(table_name)), kind_(kind), rows_(rows), stride_(stride) {
-  const std::int64_t bytes = CheckedMul(CheckedMul(rows, stride), kFloat);
+TableStorage::TableStorage(std::string table_name, StorageKind kind, std::int64_t rows,
+                           const RowLayout& layout)
+    : table_name_(std::move(table_name)),
+      kind_(kind),
+      rows_(rows),
+      layout_(layout),
+      first_state_(RoundUp(CheckedMul(rows, layout.stride), kLine)) {
+  const std::int64_t floats = CheckedAdd(first_state_, CheckedMul(rows, layout.apart));
+  const std::int64_t bytes = CheckedMul(floats, kFloat);
   if (kind == StorageKind::kLazy) {
     slots_ = MappedMemory::Reserve(bytes);
     index_ = MappedMemory(CheckedMul(rows, sizeof(std::uint32_t)));
@@ -36,7 +43,15 @@ TableStorage::TableStorage(std::string table_name, StorageKind kind, std::int64_
 }
 
 RowsView TableStorage::view() const {
-  return {static_cast<float*>(slots_.data()), stride_, static_cast<const std::uint32_t*>(index_.data())};
+  auto* const rows = static_cast<float*>(slots_.data());
+  const bool apart = layout_.apart > 0;
+  return {.rows = rows,
+          .stride = layout_.stride,
+          .states = rows + (apart ? first_state_ : layout_.dim),
+          .state_stride = apart ? layout_.apart : layout_.stride,
+          .together = layout_.together,
+          .apart = layout_.apart,
+          .slots = static_cast<const std::uint32_t*>(index_.data())};
 }
 
 std::uint32_t TableStorage::Claim(std::int64_t count) {
@@ -48,26 +63,31 @@ std::uint32_t TableStorage::Claim(std::int64_t count) {
     if (end >= std::numeric_limits<std::uint32_t>::max()) {
       Fail("table '{}': a lazy table holds at most 2^32 - 2 trained rows; use eager tables", table_name_);
     }
-    const std::int64_t bytes = end * stride_ * kFloat;
-    if (bytes > committed_.load(std::memory_order_acquire)) Grow(bytes);
+    if (end > committed_.load(std::memory_order_acquire)) Grow(end);
   } while (!claimed_.compare_exchange_weak(first, first + count, std::memory_order_relaxed));
   return static_cast<std::uint32_t>(first);
 }
 
-void TableStorage::Grow(std::int64_t bytes) {
+void TableStorage::Grow(std::int64_t slots) {
   const std::lock_guard lock(grow_);
   const std::int64_t committed = committed_.load(std::memory_order_relaxed);
-  if (bytes <= committed) return;
-  const std::int64_t end = std::min(RoundUp(bytes, kGrowth), slots_.bytes());
-  if (const std::int64_t available = AvailableMemory(); end - committed > available - kMemoryReserve) {
+  if (slots <= committed) return;
+  const std::int64_t more = std::max<std::int64_t>(1, kGrowth / layout_.bytes());
+  const std::int64_t end = std::min(RoundUp(slots, more), rows_);
+  const std::int64_t bytes = (end - committed) * layout_.bytes();
+  if (const std::int64_t available = AvailableMemory(); bytes > available - kMemoryReserve) {
     Fail(
         "out of memory: table '{}' has {} trained rows in {:.2f} GiB and needs {:.2f} GiB more; {:.2f} GiB "
         "are "
         "available, of which {:.2f} GiB are kept free",
-        table_name_, claimed_.load(std::memory_order_relaxed), GiB(committed), GiB(end - committed),
+        table_name_, claimed_.load(std::memory_order_relaxed), GiB(committed * layout_.bytes()), GiB(bytes),
         GiB(available), GiB(kMemoryReserve));
   }
-  slots_.Commit(committed, end);
+  const auto commit = [&](std::int64_t first, std::int64_t floats) {
+    slots_.Commit((first + committed * floats) * kFloat, (first + end * floats) * kFloat);
+  };
+  commit(0, layout_.stride);
+  if (layout_.apart > 0) commit(first_state_, layout_.apart);
   committed_.store(end, std::memory_order_release);
 }
 
@@ -78,7 +98,7 @@ void TableStorage::Bind(std::int64_t row, std::uint32_t slot) {
 std::int64_t TableStorage::resident_rows() const { return claimed_.load(std::memory_order_relaxed); }
 
 std::int64_t TableStorage::resident_bytes() const {
-  return resident_rows() * stride_ * kFloat + index_.bytes();
+  return resident_rows() * layout_.bytes() + index_.bytes();
 }
 
 }  // namespace hotrow

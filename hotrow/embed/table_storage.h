@@ -8,6 +8,7 @@
 #include <string>
 
 #include "hotrow/base/buffer.h"
+#include "hotrow/embed/row_layout.h"
 #include "hotrow/embed/rows_view.h"
 
 namespace hotrow {
@@ -18,11 +19,12 @@ enum class StorageKind { kEager, kLazy };
 /// killer.
 inline constexpr std::int64_t kMemoryReserve = std::int64_t{512} << 20;
 
-/// Slots of `stride` floats for `rows` rows. Contents are the owner's business: fresh slots are zeros.
+/// Slots for the weights and optimizer state of `rows` rows. Contents are the owner's business: fresh slots
+/// are zeros.
 class TableStorage {
  public:
   /// Eager: maps everything (Error when the machine has less). Lazy: reserves address space only.
-  TableStorage(std::string table_name, StorageKind kind, std::int64_t rows, std::int64_t stride);
+  TableStorage(std::string table_name, StorageKind kind, std::int64_t rows, const RowLayout& layout);
 
   StorageKind kind() const { return kind_; }
   RowsView view() const;
@@ -39,16 +41,17 @@ class TableStorage {
   std::int64_t resident_bytes() const;
 
  private:
-  void Grow(std::int64_t bytes);
+  void Grow(std::int64_t slots);
 
   std::string table_name_;
   StorageKind kind_;
   std::int64_t rows_;
-  std::int64_t stride_;
+  RowLayout layout_;
+  std::int64_t first_state_;  // floats of slots_ before the states that lie apart
   MappedMemory slots_;
   MappedMemory index_;  // lazy: uint32 a row, slot + 1; zero pages cost nothing until written
   std::atomic<std::int64_t> claimed_{0};    // slots
-  std::atomic<std::int64_t> committed_{0};  // bytes of slots_ that are usable
+  std::atomic<std::int64_t> committed_{0};  // slots that are usable
   std::mutex grow_;
 };
 

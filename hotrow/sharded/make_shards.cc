@@ -20,9 +20,8 @@ bool IsReplicated(const TablePlan& table, std::int64_t world) {
 void CheckMemory(const std::vector<RankShard>& shards, const EmbeddingOptions& options, Communicator& comm) {
   std::array<std::int64_t, 2> bytes = {0, 0};  // rows, and dense gradients
   for (const RankShard& held : shards) {
-    const std::int64_t stride =
-        RowStride(held.shard.columns, StateWidth(options.optimizer.kind, held.shard.columns));
-    bytes[0] = CheckedAdd(bytes[0], CheckedMul(CheckedMul(held.shard.rows, stride), sizeof(float)));
+    const RowLayout layout = MakeRowLayout(held.shard.columns, options.optimizer.kind);
+    bytes[0] = CheckedAdd(bytes[0], CheckedMul(held.shard.rows, layout.bytes()));
     bytes[1] = CheckedAdd(bytes[1], UnfusedBackward::GradientBytes(held.shard.rows, held.shard.columns));
   }
   if (comm.shares_memory()) AllReduceSum<std::int64_t>(comm, bytes);

@@ -106,9 +106,10 @@ TEST(EmbeddingTable, RefusesAnEagerTableLargerThanMemory) {
 }
 
 TEST(EmbeddingTable, LazyGrowthStopsBeforeMemoryRunsOut) {
-  constexpr std::int64_t kStride = std::int64_t{1} << 20;  // 4 MiB a row; claimed rows are not touched here
-  const std::int64_t available_rows = AvailableMemory() / (kStride * 4);
-  TableStorage storage("t", StorageKind::kLazy, 2 * available_rows + 100, kStride);
+  // 4 MiB a row; claimed rows are not touched here.
+  const RowLayout layout = MakeRowLayout(std::int64_t{1} << 20, OptimizerKind::kSgd);
+  const std::int64_t available_rows = AvailableMemory() / layout.bytes();
+  TableStorage storage("t", StorageKind::kLazy, 2 * available_rows + 100, layout);
   EXPECT_EQ(storage.Claim(2), 0U);
   EXPECT_EQ(storage.Claim(3), 2U);
   EXPECT_EQ(storage.resident_rows(), 5);
@@ -119,12 +120,25 @@ TEST(EmbeddingTable, LazyGrowthStopsBeforeMemoryRunsOut) {
   EXPECT_EQ(storage.Claim(1), 5U);
 }
 
-TEST(EmbeddingTable, RowStridePadsOnlyWhereItIsCheap) {
-  EXPECT_EQ(RowStride(128, 128), 256);
-  EXPECT_EQ(RowStride(127, 0), 128);
-  EXPECT_EQ(RowStride(128, 1), 132);  // a whole line would waste 15 of 129
-  EXPECT_EQ(RowStride(3, 3), 6);
-  EXPECT_EQ(RowStride(100, 0), 100);
+TEST(RowLayout, PadsOnlyWhereItIsCheap) {
+  const auto stride = [](std::int64_t dim, OptimizerKind optimizer) {
+    return MakeRowLayout(dim, optimizer).stride;
+  };
+  EXPECT_EQ(stride(128, OptimizerKind::kAdagrad), 256);
+  EXPECT_EQ(stride(127, OptimizerKind::kSgd), 128);
+  EXPECT_EQ(stride(129, OptimizerKind::kSgd), 132);  // a whole line would waste 15 of 129
+  EXPECT_EQ(stride(3, OptimizerKind::kAdagrad), 6);
+  EXPECT_EQ(stride(100, OptimizerKind::kSgd), 100);
+  EXPECT_EQ(stride(128, OptimizerKind::kAdam), 384);
+}
+
+TEST(RowLayout, OneNumberARowLiesApart) {
+  const RowLayout layout = MakeRowLayout(128, OptimizerKind::kRowWiseAdagrad);
+  EXPECT_EQ(layout.stride, 128);
+  EXPECT_EQ(layout.together, 128);
+  EXPECT_EQ(layout.apart, 1);
+  EXPECT_EQ(layout.bytes(), 516);
+  EXPECT_EQ(MakeRowLayout(128, OptimizerKind::kAdagrad).apart, 0);
 }
 
 TEST(EmbeddingTable, StorageNames) {
