@@ -2,6 +2,7 @@
 // Generated batches as a rank of a benchmark takes them: its slice of each step's global batch, the same
 // samples whatever the world.
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -20,7 +21,8 @@ class RankBatches {
   /// This rank's slice of the global batch of step `step`, counted from 0.
   void Fill(std::int64_t step, Batch& batch) const;
   std::int64_t samples() const { return rank_samples_[rank_]; }  ///< of this rank
-  std::int64_t first() const { return first_; }                  ///< its first sample in the global batch
+  std::int64_t longest() const { return *std::max_element(rank_samples_.begin(), rank_samples_.end()); }
+  std::int64_t first() const { return first_; }  ///< its first sample in the global batch
 
  private:
   SyntheticSource source_;

@@ -13,17 +13,19 @@
 namespace hotrow {
 namespace {
 
-// Gradients as small as a real step's, uniform in [-1, 1) / global batch, the same whatever the world.
-void FillGradient(Buffer<float>& gradient, std::int64_t row_width, const RankBatches& source,
+// Gradients as small as a real step's, uniform in [-1, 1) / global batch, the same whatever the world;
+// feature after feature, as the tower leaves them.
+void FillGradient(Buffer<float>& gradient, std::int64_t dim, const RankBatches& source,
                   const SparseBenchmarkConfig& config, ThreadPool& pool) {
-  gradient.EnsureSize(row_width * source.samples());
+  const std::int64_t width = config.num_features * dim;
+  gradient.EnsureSize(width * source.longest());
   pool.Run(source.samples(), [&](std::int64_t row, int) {
-    float* out = gradient.data() + row * row_width;
-    for (std::int64_t c = 0; c < row_width; ++c) {
+    for (std::int64_t c = 0; c < width; ++c) {
       const auto words =
           RandomWords(config.data.seed, RandomStream::kSyntheticDense,
                       static_cast<std::uint64_t>(source.first() + row), static_cast<std::uint32_t>(c));
-      out[c] = (2.0F * UnitFloat(words[0]) - 1.0F) / static_cast<float>(config.global_batch);
+      gradient[(c / dim * source.longest() + row) * dim + c % dim] =
+          (2.0F * UnitFloat(words[0]) - 1.0F) / static_cast<float>(config.global_batch);
     }
   });
 }
@@ -33,16 +35,18 @@ void FillGradient(Buffer<float>& gradient, std::int64_t row_width, const RankBat
 SparseBenchmarkResult RunSparseBenchmark(const SparseBenchmarkConfig& config,
                                          ShardedEmbeddingBagCollection& embeddings, Communicator& comm,
                                          ThreadPool& pool) {
-  std::vector<std::int64_t> columns;
-  std::int64_t width = 0;
-  for (std::int64_t f = 0; f < config.num_features; ++f) {
-    columns.push_back(width);
-    width += embeddings.table_config(embeddings.TableOfFeature(f)).embedding_dim;
-  }
   const RankBatches source(config.data, config.global_batch, config.reduction_units, comm, pool);
+  const std::int64_t dim = embeddings.table_config(embeddings.TableOfFeature(0)).embedding_dim;
+  const std::int64_t width = config.num_features * dim;
+  std::vector<std::int64_t> columns;
+  std::vector<std::int64_t> gradient_columns;
+  for (std::int64_t f = 0; f < config.num_features; ++f) {
+    columns.push_back(f * dim);
+    gradient_columns.push_back(f * dim * source.longest());
+  }
   Buffer<float> pooled(width * source.samples());
   Buffer<float> gradient;
-  FillGradient(gradient, width, source, config, pool);
+  FillGradient(gradient, dim, source, config, pool);
 
   Batch batch;
   SparseBenchmarkResult result;
@@ -58,7 +62,7 @@ SparseBenchmarkResult RunSparseBenchmark(const SparseBenchmarkConfig& config,
     embeddings.FinishInputDist(0);
     embeddings.Forward(0, {pooled.data(), width, columns});
     const double middle = NowSeconds();
-    embeddings.Backward(0, {gradient.data(), width, columns}, config.reduction_units, step + 1);
+    embeddings.Backward(0, {gradient.data(), dim, gradient_columns}, config.reduction_units, step + 1);
     double seconds[] = {middle - begin, NowSeconds() - middle};
     AllReduceMax<double>(comm, seconds);
     if (config.on_step) config.on_step(step + 1);

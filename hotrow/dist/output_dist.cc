@@ -83,6 +83,19 @@ std::int64_t OutputDist::Column(const Layout& layout, std::span<const std::int64
   return columns[Index(layout.piece.feature)] + layout.piece.first_column;
 }
 
+// Floats from the first to the last that this rank's samples have in such a view.
+std::size_t OutputDist::Extent(std::int64_t stride, std::span<const std::int64_t> columns) const {
+  const std::int64_t samples = samples_[self()];
+  if (samples == 0) return 0;
+  std::int64_t end = 0;
+  for (const Rank& rank : ranks_) {
+    for (const Layout& layout : rank.pieces) {
+      end = std::max(end, Column(layout, columns) + layout.piece.columns);
+    }
+  }
+  return Index((samples - 1) * stride + end);
+}
+
 // Columns before the permute and after.
 std::vector<ColumnMove> OutputDist::Moves(std::span<const std::int64_t> columns) const {
   std::vector<ColumnMove> moves;
@@ -119,7 +132,7 @@ void OutputDist::BeginForward(PooledView<float> out, std::span<const std::int64_
   FirstRows(samples_, mine.partial_width, first_partial_);
   partial_.EnsureSize(first_partial_.back());
   if (shared()) {
-    target_share_.emplace(comm_, std::span<float>(target_.data, Index(samples_[self()] * target_.stride)));
+    target_share_.emplace(comm_, std::span<float>(target_.data, Extent(target_.stride, out.columns)));
   } else {
     FirstRows(samples_, mine.whole_width, first_whole_);
     send_.EnsureSize(first_whole_.back());
@@ -290,7 +303,7 @@ void OutputDist::BeginBackward(PooledView<const float> gradient, std::span<const
   if (scaled_width_ > 0) ScaleGradients(scales);
   if (shared()) {
     source_share_.emplace(comm_,
-                          std::span<const float>(source_.data, Index(samples_[self()] * source_.stride)));
+                          std::span<const float>(source_.data, Extent(source_.stride, gradient.columns)));
     if (scaled_width_ > 0) scaled_share_.emplace(comm_, scaled_.span());
   } else if (ranks() > 1) {
     SendGradients();

@@ -97,6 +97,7 @@ class OutputDist {
   bool InPlace(std::size_t rank) const { return rank == self() || comm_.shares_memory(); }
   bool shared() const { return comm_.shares_memory() && ranks() > 1; }
   std::int64_t Column(const Layout& layout, std::span<const std::int64_t> columns) const;
+  std::size_t Extent(std::int64_t stride, std::span<const std::int64_t> columns) const;
   void FirstRows(std::span<const std::int64_t> samples, std::int64_t width, std::vector<std::int64_t>& first);
   void ScatterWhole();
   void SumPartial(std::span<const float* const> scales);

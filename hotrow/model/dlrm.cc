@@ -19,6 +19,7 @@ class DlrmTower::Workspace : public TowerWorkspace {
         interaction(tower.interaction_->MakeRunner(scratch, arena, rows)),
         over_arch(*tower.over_arch_, scratch, arena, rows),
         dense(arena.Add(rows * tower.dense_padded_)),
+        dx(arena.Add(rows * tower.config_.interaction_width())),
         dlogits(arena.Add(rows)) {
     arena.Allocate();
   }
@@ -30,6 +31,7 @@ class DlrmTower::Workspace : public TowerWorkspace {
   std::unique_ptr<InteractionRunner> interaction;
   MlpRunner over_arch;
   std::int64_t dense;  // arena number: the dense input with its padding, which stays zero
+  std::int64_t dx;     // the gradient of x
   std::int64_t dlogits;
 };
 
@@ -44,7 +46,7 @@ TowerBatch RowsOf(const TowerBatch& batch, const ModelConfig& config, std::int64
   out.x += first * width;
   out.logits += first;
   if (batch.labels != nullptr) out.labels += first;
-  if (batch.dx != nullptr) out.dx += first * width;
+  if (batch.dpooled != nullptr) out.dpooled += first * config.embedding_dim;
   return out;
 }
 
@@ -141,10 +143,16 @@ void DlrmTower::BackwardRows(const TowerBatch& rows, const Activations& kept, Ac
                  gradient + offset(output_.weight), over.empty() ? dz : over.output_gradient(),
                  over.empty() ? nullptr : over.OutputBiasGradient(gradient));
   over.Backward(rows.rows, kept.z, accumulate, gradient, dz);
-  workspace.interaction->Backward(rows.rows, rows.x, accumulate, gradient, rows.dx);
+  float* dx = workspace.arena.at(workspace.dx);
+  workspace.interaction->Backward(rows.rows, rows.x, accumulate, gradient, dx);
+  const std::int64_t dim = config_.embedding_dim;
+  const std::int64_t width = config_.interaction_width();
+  for (std::int64_t f = 0; f < config_.num_features(); ++f) {
+    CopyRows(dx + (f + 1) * dim, width, rows.rows, dim, rows.dpooled + f * rows.dpooled_stride, dim);
+  }
 
   MlpRunner& bottom = workspace.dense_arch;
-  bottom.MaskOutputGradient(rows.rows, rows.dx, config_.interaction_width(), accumulate, gradient);
+  bottom.MaskOutputGradient(rows.rows, dx, width, accumulate, gradient);
   bottom.Backward(rows.rows, workspace.arena.at(workspace.dense), accumulate, gradient, nullptr);
 }
 

@@ -27,9 +27,12 @@ struct TowerBatch {
   const float* dense = nullptr;   ///< [rows, num_dense]
   float* x = nullptr;             ///< [rows, (F + 1) * D]; columns [0, D) are written
   const float* labels = nullptr;  ///< [rows]; only training reads them
-  float* dx = nullptr;            ///< [rows, (F + 1) * D], out: d loss / d x; only training writes it
-  float* logits = nullptr;        ///< [rows], out
-  double gradient_scale = 1.0;    ///< 1 / global batch: every gradient carries it
+  /// Out: d loss / d pooled embedding of feature f, row r at [f * dpooled_stride + r * D]; only training
+  /// writes it. Feature after feature, because that is how the embeddings' backward reads it, and often.
+  float* dpooled = nullptr;
+  std::int64_t dpooled_stride = 0;
+  float* logits = nullptr;      ///< [rows], out
+  double gradient_scale = 1.0;  ///< 1 / global batch: every gradient carries it
 };
 
 /// Scratch of one thread. Made by Tower::MakeWorkspace, used by one thread at a time.
@@ -65,11 +68,10 @@ class Tower {
   /// Logits only. Thread-safe with distinct workspaces.
   virtual void Forward(const TowerBatch& batch, TowerWorkspace& workspace) const = 0;
 
-  /// Forward and backward of one unit. Writes logits, dx, and the unit's gradient of every parameter into
-  /// `gradient`
-  /// ([parameters().padded_size()], overwritten, not added to). Returns the sum over the unit's samples, in
-  /// sample order, of the loss (BCE with logits), unscaled. Thread-safe with distinct workspaces and
-  /// gradients.
+  /// Forward and backward of one unit. Writes logits, dpooled, and the unit's gradient of every parameter
+  /// into `gradient` ([parameters().padded_size()], overwritten, not added to). Returns the sum over the
+  /// unit's samples, in sample order, of the loss (BCE with logits), unscaled. Thread-safe with distinct
+  /// workspaces and gradients.
   virtual double ForwardBackward(const TowerBatch& batch, std::span<float> gradient,
                                  TowerWorkspace& workspace) const = 0;
 

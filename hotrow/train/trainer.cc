@@ -62,6 +62,7 @@ Trainer::Trainer(const TrainerConfig& config, std::unique_ptr<Communicator> own,
     columns_.push_back((f + 1) * model.embedding_dim);
     table_rows_.push_back(embeddings_.table_config(embeddings_.TableOfFeature(f)).num_embeddings);
   }
+  gradient_columns_.resize(columns_.size());
   present_gradients_.resize(static_cast<std::size_t>(dense_.num_units()));
   unit_losses_.resize(present_gradients_.size());
   workspaces_.resize(static_cast<std::size_t>(pool.size()));
@@ -83,8 +84,17 @@ void Trainer::EnsureCapacity(std::int64_t samples, bool training) {
   x_.EnsureSize(floats);
   logits_.EnsureSize(samples);
   if (!training) return;
-  dx_.EnsureSize(floats);
   dense_.gradients();
+}
+
+// The same places on all ranks, however many samples each has.
+void Trainer::PlaceGradients() {
+  const std::int64_t longest = *std::max_element(now_.samples.begin(), now_.samples.end());
+  dpooled_stride_ = CheckedMul(longest, config_.model.embedding_dim);
+  for (std::size_t f = 0; f < gradient_columns_.size(); ++f) {
+    gradient_columns_[f] = static_cast<std::int64_t>(f) * dpooled_stride_;
+  }
+  dpooled_.EnsureSize(CheckedMul(config_.model.num_features(), dpooled_stride_));
 }
 
 void Trainer::EnsureWorkspaces(std::int64_t rows) {
@@ -108,7 +118,9 @@ TowerBatch Trainer::UnitRows(const Batch& batch, Slice rows, double gradient_sca
   unit.dense = batch.dense.data() + rows.begin * config_.model.num_dense;
   unit.x = x_.data() + rows.begin * width;
   unit.labels = batch.labels.empty() ? nullptr : batch.labels.data() + rows.begin;
-  unit.dx = dx_.size() == 0 ? nullptr : dx_.data() + rows.begin * width;
+  const std::int64_t dim = config_.model.embedding_dim;
+  unit.dpooled = dpooled_.size() == 0 ? nullptr : dpooled_.data() + rows.begin * dim;
+  unit.dpooled_stride = dpooled_stride_;
   unit.logits = logits_.data() + rows.begin;
   unit.gradient_scale = gradient_scale;
   return unit;
@@ -190,6 +202,7 @@ float Trainer::Step(Batch& batch, Batch* next) {
   const std::int64_t global = std::accumulate(now_.samples.begin(), now_.samples.end(), std::int64_t{0});
   HOTROW_CHECK(global > 0);
   EnsureCapacity(batch.size, true);
+  PlaceGradients();
   EnsureWorkspaces(UnitSlice(batch, 0).size());
   const std::int64_t width = config_.model.interaction_width();
 
@@ -207,7 +220,8 @@ float Trainer::Step(Batch& batch, Batch* next) {
     const TracedPhase phase(phases_, tracer_, Phase::kDenseAllReduce);
     dense_.StartReduce(present_gradients_);
   }
-  embeddings_.Backward(slot, {dx_.data(), width, columns_}, config_.reduction_units, step_);
+  embeddings_.Backward(slot, {dpooled_.data(), config_.model.embedding_dim, gradient_columns_},
+                       config_.reduction_units, step_);
   return static_cast<float>(FinishDense(moved) / static_cast<double>(global));
 }
 

@@ -124,6 +124,7 @@ class Trainer {
   void StartBatch(Batch& batch, int slot, InFlight& flight);
   void StartAhead(Batch& next, int slot);
   void EnsureCapacity(std::int64_t samples, bool training);
+  void PlaceGradients();
   void EnsureWorkspaces(std::int64_t rows);
   Slice UnitSlice(const Batch& batch, std::int64_t unit) const;
   TowerBatch UnitRows(const Batch& batch, Slice rows, double gradient_scale);
@@ -141,10 +142,12 @@ class Trainer {
   ShardedEmbeddingBagCollection embeddings_;
   std::int64_t table_bytes_ = 0;
 
-  std::vector<std::int64_t> columns_;     // of each feature in the tower's input
-  std::vector<std::int64_t> table_rows_;  // of each feature's table
-  Buffer<float> x_;                       // [batch, (F + 1) * D]
-  Buffer<float> dx_;                      // the same, training only
+  std::vector<std::int64_t> columns_;           // of each feature in the tower's input
+  std::vector<std::int64_t> table_rows_;        // of each feature's table
+  Buffer<float> x_;                             // [batch, (F + 1) * D]
+  Buffer<float> dpooled_;                       // [F, samples of the rank that has most, D], training only
+  std::int64_t dpooled_stride_ = 0;             // floats from a feature to the next
+  std::vector<std::int64_t> gradient_columns_;  // where in dpooled_ each feature starts
   Buffer<float> logits_;
   std::vector<const float*> present_gradients_;  // of this rank's units; null for an empty one
   std::vector<double> unit_losses_;

@@ -70,7 +70,7 @@ TEST_P(DlrmTest, ForwardGivesTheLogitsOfTraining) {
   tower->ForwardBackward(trained.Part(0, 700), gradient, *workspace);
   TowerBatch batch = predicted.Part(0, 700);
   batch.labels = nullptr;
-  batch.dx = nullptr;
+  batch.dpooled = nullptr;
   tower->Forward(batch, *workspace);
   EXPECT_EQ(predicted.logits, trained.logits);
 }
@@ -83,7 +83,7 @@ TEST_P(DlrmTest, UnitsAreBitEqualOnAnyThread) {
   struct Result {
     std::vector<Floats> gradients;
     std::vector<double> losses;
-    Floats dx, logits;
+    Floats dpooled, logits;
     bool operator==(const Result&) const = default;
   };
   const auto run = [&](int threads) {
@@ -102,7 +102,7 @@ TEST_P(DlrmTest, UnitsAreBitEqualOnAnyThread) {
                                                         result.gradients[Z(unit)], *workspaces[Z(thread)]);
       });
     }
-    result.dx = arrays.dx;
+    result.dpooled = arrays.dpooled;
     result.logits = arrays.logits;
     return result;
   };

@@ -41,7 +41,8 @@ struct TowerArrays {
         dense(RandomFloats(rows * num_dense, seed)),
         x(RandomFloats(rows * width, seed + 1)),
         labels(RandomFloats(rows, seed + 2)),
-        dx(Z(rows * width), NAN),
+        dim(config.embedding_dim),
+        dpooled(Z(rows * config.num_features() * dim), NAN),
         logits(Z(rows), NAN) {
     for (float& label : labels) label = label > 0.3F ? 1.0F : 0.0F;
   }
@@ -51,12 +52,15 @@ struct TowerArrays {
             .dense = dense.data() + first * num_dense,
             .x = x.data() + first * width,
             .labels = labels.data() + first,
-            .dx = dx.data() + first * width,
+            .dpooled = dpooled.data() + first * dim,
+            .dpooled_stride = rows * dim,
             .logits = logits.data() + first,
             .gradient_scale = 1.0 / static_cast<double>(rows)};
   }
   std::int64_t rows, width, num_dense;
-  Floats dense, x, labels, dx, logits;
+  Floats dense, x, labels;
+  std::int64_t dim;
+  Floats dpooled, logits;
 };
 
 /// The reference on the same parameters and batch.
@@ -95,13 +99,13 @@ inline reference::Evaluation EvaluateReference(const Tower& tower, const TowerAr
   return reference::Trainer(config, {}, {}, false, tensors).Evaluate(batch);
 }
 
-/// Logits, mean loss, dx and every gradient agree with the reference's.
+/// Logits, mean loss, dpooled and every gradient agree with the reference's.
 inline void ExpectMatchesReference(const Tower& tower, const TowerArrays& arrays, double loss_sum,
                                    const Floats& gradient, reference::Tolerance tolerance) {
   const reference::Evaluation expected = EvaluateReference(tower, arrays);
   EXPECT_TRUE(reference::Close(arrays.logits, expected.logits, tolerance)) << "logits";
   EXPECT_NEAR(loss_sum / static_cast<double>(arrays.rows), expected.loss, 1e-5 * expected.loss);
-  EXPECT_TRUE(reference::Close(arrays.dx, expected.dx, tolerance)) << "dx";
+  EXPECT_TRUE(reference::Close(arrays.dpooled, expected.dpooled, tolerance)) << "dpooled";
   const Parameters& parameters = tower.parameters();
   for (std::size_t i = 0; i < parameters.list().size(); ++i) {
     const Parameter& p = parameters.list()[i];

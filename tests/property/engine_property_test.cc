@@ -76,7 +76,7 @@ bool CompareWithReference(const Case& c) {
     if (expected.relu_margin < kReluMargin) return false;
 
     const auto gradients = engine.Differentiate(c.batches[k], config.reduction_units);
-    EXPECT_TRUE(Close(gradients.dx, expected.dx, kTolerance)) << "dx";
+    EXPECT_TRUE(Close(gradients.dpooled, expected.dpooled, kTolerance)) << "dpooled";
     ExpectClose(gradients.dense, expected.gradients);
     const auto result = engine.Step(c.batches[k]);
     EXPECT_TRUE(Close(result.logits, expected.logits, kTolerance)) << "logits";

@@ -59,7 +59,8 @@ EngineModel::Gradients EngineModel::Differentiate(const hotrow::Batch& batch, st
   std::vector<float> x(static_cast<std::size_t>(batch.size * width));
   std::vector<float> logits(static_cast<std::size_t>(batch.size));
   Gradients result;
-  result.dx.resize(x.size());
+  const std::int64_t dim = model.embedding_dim;
+  result.dpooled.resize(static_cast<std::size_t>(batch.size * model.num_features() * dim));
   trainer_.embeddings().StartInputDist(batch.sparse, 0);
   trainer_.embeddings().FinishInputDist(0);
   trainer_.embeddings().Forward(0, {x.data(), width, columns});
@@ -75,7 +76,8 @@ EngineModel::Gradients EngineModel::Differentiate(const hotrow::Batch& batch, st
     unit.dense = batch.dense.data() + rows.begin * model.num_dense;
     unit.x = x.data() + rows.begin * width;
     unit.labels = batch.labels.data() + rows.begin;
-    unit.dx = result.dx.data() + rows.begin * width;
+    unit.dpooled = result.dpooled.data() + rows.begin * dim;
+    unit.dpooled_stride = batch.size * dim;
     unit.logits = logits.data() + rows.begin;
     unit.gradient_scale = 1.0 / static_cast<double>(batch.size);
     Buffer<float> gradient(parameters.padded_size());

@@ -24,8 +24,8 @@ class EngineModel {
   StepResult Step(hotrow::Batch batch);
 
   struct Gradients {
-    std::vector<float> dx;  ///< [samples, (F + 1) * D]
-    Tensors dense;          ///< of every dense parameter
+    std::vector<float> dpooled;  ///< [F, samples, D]
+    Tensors dense;               ///< of every dense parameter
   };
   /// Gradients at the current parameters, the batch cut into `units`, whose gradients are summed here in
   /// double. Changes nothing.

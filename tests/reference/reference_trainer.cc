@@ -394,14 +394,15 @@ Evaluation Trainer::Evaluate(const Batch& batch) const {
   }
   e.gradients = ZeroParameters(config_);
   dy = over_arch.Backward(p, dy, e.gradients);
-  e.dx = is_cross ? cross.Backward(p, dy, e.gradients) : DotBackward(x, vectors, dim, dy);
+  Matrix dx = is_cross ? cross.Backward(p, dy, e.gradients) : DotBackward(x, vectors, dim, dy);
   for (std::size_t v = 0; v < vectors; ++v) {
     Matrix part(n * dim);
-    for (std::size_t s = 0; s < n; ++s) std::copy_n(block(e.dx, s, v), dim, &part[s * dim]);
+    for (std::size_t s = 0; s < n; ++s) std::copy_n(block(dx, s, v), dim, &part[s * dim]);
     if (v == 0) {
       dense_arch.Backward(p, part, e.gradients);
       continue;
     }
+    e.dpooled.insert(e.dpooled.end(), part.begin(), part.end());
     const EmbeddingTableConfig& table = TableOf(config_, config_.features[v - 1]);
     const std::string name = TableParameterName(table.name);
     AddPoolGradient(part, table.pooling, batch.features[v - 1], e.gradients.at(name), e.touched[name]);

@@ -87,9 +87,8 @@ struct Evaluation {
                                                                  ///< than fp32's rounding, another trainer
                                                                  ///< may rightly fall on the other side
   double loss = 0;                                               ///< mean over the batch of BCE with logits
-  std::vector<double> dx;  ///< [samples, (F + 1) * D], d loss / d interaction input; its dense columns are
-                           ///< what the dense arch gets
-  Tensors gradients;       ///< of every parameter, tables whole
+  std::vector<double> dpooled;  ///< [F, samples, D], d loss / d pooled embeddings
+  Tensors gradients;            ///< of every parameter, tables whole
   std::map<std::string, std::set<std::int64_t>>
       touched;  ///< by table parameter: rows that occur in the batch
 };
