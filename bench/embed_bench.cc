@@ -76,9 +76,11 @@ class Setup {
       tables.push_back({"t_" + names[f], rows[f], kDim, PoolingType::kSum, {names[f]}});
       columns_.push_back(static_cast<std::int64_t>(f + 1) * kDim);
     }
+    gradient_columns_.resize(columns_.size());
+    FeatureMajorColumns(batch, kDim, gradient_columns_);
     stride_ = (features + 1) * kDim;
     pooled_.EnsureSize(batch * stride_);
-    gradient_.EnsureSize(batch * stride_);
+    gradient_.EnsureSize(batch * features * kDim);
     for (std::int64_t i = 0; i < gradient_.size(); ++i) gradient_[i] = static_cast<float>(i % 17 - 8) * 1e-5F;
     EmbeddingOptions options;
     options.optimizer.kind = which.optimizer;
@@ -90,7 +92,8 @@ class Setup {
 
   void Forward() { tables_->Forward(batches_[Next()].sparse, {pooled_.data(), stride_, columns_}, pool_); }
   void Backward() {
-    tables_->Backward(batches_[Next()].sparse, {gradient_.data(), stride_, columns_}, kUnits, ++step_, pool_);
+    tables_->Backward(batches_[Next()].sparse, {gradient_.data(), kDim, gradient_columns_}, kUnits, ++step_,
+                      pool_);
   }
   std::int64_t ids() const { return static_cast<std::int64_t>(batches_[0].sparse.values().size()); }
 
@@ -101,6 +104,7 @@ class Setup {
   ThreadPool pool_;
   std::vector<Batch> batches_;
   std::vector<std::int64_t> columns_;
+  std::vector<std::int64_t> gradient_columns_;
   std::int64_t stride_ = 0;
   Buffer<float> pooled_;
   Buffer<float> gradient_;

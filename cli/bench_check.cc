@@ -222,6 +222,7 @@ struct SparseCase {
                     .seed = config.seed},
                    config.dist, comm, pool) {
     for (std::int64_t f = 0; f < config.model.num_features(); ++f) columns.push_back(f * dim);
+    gradient_columns.resize(columns.size());
   }
 
   void Run(const SyntheticConfig& data, std::int64_t samples, std::int64_t units, Communicator& comm,
@@ -231,18 +232,20 @@ struct SparseCase {
     slices.Fill(0, batch);
     RandomSequence random(data.seed, RandomStream::kSyntheticDense, 1);
     gradient.EnsureSize(CheckedMul(width, samples));
+    FeatureMajorColumns(samples, dim, gradient_columns);
     for (float& g : gradient.span()) g = UnitFloat(random.NextWord()) - 0.5F;
     Buffer<float> pooled(CheckedMul(width, slices.samples()));
     embeddings.StartInputDist(batch.sparse, 0, batch.rank_samples);
     embeddings.FinishInputDist(0);
     embeddings.Forward(0, {pooled.data(), width, columns});
-    embeddings.Backward(0, {gradient.data() + slices.first() * width, width, columns}, units, 1);
+    embeddings.Backward(0, {gradient.data() + slices.first() * dim, dim, gradient_columns}, units, 1);
     all_pooled = GatherSamples(comm, pooled.span());
   }
 
   std::int64_t dim;
   std::int64_t width;
   std::vector<std::int64_t> columns;
+  std::vector<std::int64_t> gradient_columns;
   ShardedEmbeddingBagCollection embeddings;
   Buffer<float> gradient;         // of all ranks' samples
   std::vector<float> all_pooled;  // likewise
@@ -264,7 +267,8 @@ void CheckTable(const SparseCase& sparse, const TrainerConfig& config, std::int6
       const std::int64_t column = static_cast<std::int64_t>(i) % sparse.dim;
       const std::int64_t at = sample * sparse.width + sparse.columns[f] + column;
       meter.Add(static_cast<double>(sparse.all_pooled[static_cast<std::size_t>(at)]), want[i]);
-      upstream[i] = static_cast<double>(sparse.gradient[at]);
+      upstream[i] =
+          static_cast<double>(sparse.gradient[sparse.gradient_columns[f] + static_cast<std::int64_t>(i)]);
     }
     ref::AddPoolGradient(upstream, pooling, features[f], table_gradient, touched);
   }

@@ -1,5 +1,7 @@
 #include "hotrow/benchmark/rank_batches.h"
 
+#include <algorithm>
+
 #include "hotrow/base/tree_sum.h"
 
 namespace hotrow {
@@ -9,6 +11,7 @@ RankBatches::RankBatches(const SyntheticConfig& data, std::int64_t global_batch,
     : source_(data, &pool), global_batch_(global_batch), rank_(static_cast<std::size_t>(comm.rank())) {
   for (int r = 0; r < comm.size(); ++r)
     rank_samples_.push_back(SamplesOfRank(global_batch, reduction_units, comm.size(), r).size());
+  longest_ = *std::max_element(rank_samples_.begin(), rank_samples_.end());
   first_ = SamplesOfRank(global_batch, reduction_units, comm.size(), comm.rank()).begin;
 }
 

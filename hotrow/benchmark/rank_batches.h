@@ -2,7 +2,6 @@
 // Generated batches as a rank of a benchmark takes them: its slice of each step's global batch, the same
 // samples whatever the world.
 
-#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -21,14 +20,15 @@ class RankBatches {
   /// This rank's slice of the global batch of step `step`, counted from 0.
   void Fill(std::int64_t step, Batch& batch) const;
   std::int64_t samples() const { return rank_samples_[rank_]; }  ///< of this rank
-  std::int64_t longest() const { return *std::max_element(rank_samples_.begin(), rank_samples_.end()); }
-  std::int64_t first() const { return first_; }  ///< its first sample in the global batch
+  std::int64_t longest() const { return longest_; }              ///< of the rank that has most
+  std::int64_t first() const { return first_; }                  ///< its first sample in the global batch
 
  private:
   SyntheticSource source_;
   std::int64_t global_batch_;
   std::size_t rank_;
   std::int64_t first_ = 0;
+  std::int64_t longest_ = 0;
   std::vector<std::int64_t> rank_samples_;
 };
 

@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "hotrow/base/buffer.h"
+#include "hotrow/base/error.h"
 #include "hotrow/base/rng.h"
 #include "hotrow/benchmark/rank_batches.h"
 #include "hotrow/comm/collectives.h"
@@ -36,14 +37,16 @@ SparseBenchmarkResult RunSparseBenchmark(const SparseBenchmarkConfig& config,
                                          ShardedEmbeddingBagCollection& embeddings, Communicator& comm,
                                          ThreadPool& pool) {
   const RankBatches source(config.data, config.global_batch, config.reduction_units, comm, pool);
+  HOTROW_CHECK(config.num_features >= 1);
   const std::int64_t dim = embeddings.table_config(embeddings.TableOfFeature(0)).embedding_dim;
+  for (std::int64_t f = 0; f < config.num_features; ++f) {
+    HOTROW_CHECK(embeddings.table_config(embeddings.TableOfFeature(f)).embedding_dim == dim);
+  }
   const std::int64_t width = config.num_features * dim;
   std::vector<std::int64_t> columns;
-  std::vector<std::int64_t> gradient_columns;
-  for (std::int64_t f = 0; f < config.num_features; ++f) {
-    columns.push_back(f * dim);
-    gradient_columns.push_back(f * dim * source.longest());
-  }
+  for (std::int64_t f = 0; f < config.num_features; ++f) columns.push_back(f * dim);
+  std::vector<std::int64_t> gradient_columns(columns.size());
+  FeatureMajorColumns(source.longest(), dim, gradient_columns);
   Buffer<float> pooled(width * source.samples());
   Buffer<float> gradient;
   FillGradient(gradient, dim, source, config, pool);

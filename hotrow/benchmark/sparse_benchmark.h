@@ -34,7 +34,8 @@ struct SparseBenchmarkResult {
   PhaseBytes bytes;                      ///< summed over the timed steps and the ranks
 };
 
-/// Collective. Ids are new each step and made outside the timed region.
+/// Collective. Ids are new each step and made outside the timed region; gradients stand as a tower leaves
+/// them, feature after feature. At least one feature, all of one embedding_dim.
 SparseBenchmarkResult RunSparseBenchmark(const SparseBenchmarkConfig& config,
                                          ShardedEmbeddingBagCollection& embeddings, Communicator& comm,
                                          ThreadPool& pool);

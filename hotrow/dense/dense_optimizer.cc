@@ -53,6 +53,9 @@ HWY_INLINE void Update(const UpdateJob& job, std::int64_t begin, std::int64_t en
     const std::int64_t i = begin + offset;
     constexpr int kState = OptimizerStateVectors(kKind);
     auto s0 = hn::Zero(d), s1 = hn::Zero(d);
+    PrefetchToWrite(d, weights + i);
+    if constexpr (kState > 0) PrefetchToWrite(d, first + i);
+    if constexpr (kState > 1) PrefetchToWrite(d, second + i);
     if constexpr (kState > 0) s0 = hn::LoadU(d, first + i);
     if constexpr (kState > 1) s1 = hn::LoadU(d, second + i);
     const auto w = UpdatedWeight<kKind, kDecay>(d, f, hn::LoadU(d, weights + i), gradient(d, i), s0, s1);
@@ -74,6 +77,7 @@ void UpdateFromEight(const UpdateJob& job) {
   const float* const HWY_RESTRICT g6 = job.gradients[6];
   const float* const HWY_RESTRICT g7 = job.gradients[7];
   Update<kKind, kDecay>(job, job.begin, job.end, [&](auto d, std::int64_t i) HWY_ATTR {
+    PrefetchAhead(d, g0 + i, g1 + i, g2 + i, g3 + i, g4 + i, g5 + i, g6 + i, g7 + i);
     const auto low = hn::Add(hn::Add(hn::LoadU(d, g0 + i), hn::LoadU(d, g1 + i)),
                              hn::Add(hn::LoadU(d, g2 + i), hn::LoadU(d, g3 + i)));
     const auto high = hn::Add(hn::Add(hn::LoadU(d, g4 + i), hn::LoadU(d, g5 + i)),

@@ -15,19 +15,6 @@ namespace hotrow {
 namespace HWY_NAMESPACE {
 namespace {
 
-// The arrays that pass by are larger than any cache near the core. The core's own prefetcher stops at every 4
-// KiB page; asking for the data this far ahead is worth a tenth of a pass.
-constexpr std::int64_t kAhead = 512;
-
-template <class D, class... Pointers>
-HWY_INLINE void PrefetchAhead(D, Pointers... arrays) {
-  if constexpr (hn::MaxLanes(D()) >= 4) (__builtin_prefetch(arrays + kAhead, 0, 3), ...);
-}
-template <class D, class... Pointers>
-HWY_INLINE void PrefetchToWrite(D, Pointers... arrays) {
-  if constexpr (hn::MaxLanes(D()) >= 4) (__builtin_prefetch(arrays + kAhead, 1, 3), ...);
-}
-
 void CrossForwardSimd(const float* HWY_RESTRICT x0, const float* HWY_RESTRICT u, const float* HWY_RESTRICT x,
                       std::int64_t size, float* HWY_RESTRICT out) {
   ForEachVector(size, [&](auto d, std::int64_t i) HWY_ATTR {

@@ -83,19 +83,6 @@ std::int64_t OutputDist::Column(const Layout& layout, std::span<const std::int64
   return columns[Index(layout.piece.feature)] + layout.piece.first_column;
 }
 
-// Floats from the first to the last that this rank's samples have in such a view.
-std::size_t OutputDist::Extent(std::int64_t stride, std::span<const std::int64_t> columns) const {
-  const std::int64_t samples = samples_[self()];
-  if (samples == 0) return 0;
-  std::int64_t end = 0;
-  for (const Rank& rank : ranks_) {
-    for (const Layout& layout : rank.pieces) {
-      end = std::max(end, Column(layout, columns) + layout.piece.columns);
-    }
-  }
-  return Index((samples - 1) * stride + end);
-}
-
 // Columns before the permute and after.
 std::vector<ColumnMove> OutputDist::Moves(std::span<const std::int64_t> columns) const {
   std::vector<ColumnMove> moves;
@@ -132,7 +119,7 @@ void OutputDist::BeginForward(PooledView<float> out, std::span<const std::int64_
   FirstRows(samples_, mine.partial_width, first_partial_);
   partial_.EnsureSize(first_partial_.back());
   if (shared()) {
-    target_share_.emplace(comm_, std::span<float>(target_.data, Extent(target_.stride, out.columns)));
+    target_share_.emplace(comm_, std::span(&target_.data, 1));
   } else {
     FirstRows(samples_, mine.whole_width, first_whole_);
     send_.EnsureSize(first_whole_.back());
@@ -150,7 +137,7 @@ PooledRows<float> OutputDist::Place(std::size_t index, int destination) {
     return {partial_.data() + first_partial_[d] + layout.own_column, mine.partial_width};
   }
   if (!InPlace(d)) return {send_.data() + first_whole_[d] + layout.own_column, mine.whole_width};
-  float* rows = d == self() ? target_.data : target_share_->spans()[d].data();
+  float* rows = d == self() ? target_.data : target_share_->spans()[d].front();
   return {rows + Column(layout, out_.columns), target_.stride};
 }
 
@@ -302,8 +289,7 @@ void OutputDist::BeginBackward(PooledView<const float> gradient, std::span<const
   }
   if (scaled_width_ > 0) ScaleGradients(scales);
   if (shared()) {
-    source_share_.emplace(comm_,
-                          std::span<const float>(source_.data, Extent(source_.stride, gradient.columns)));
+    source_share_.emplace(comm_, std::span(&source_.data, 1));
     if (scaled_width_ > 0) scaled_share_.emplace(comm_, scaled_.span());
   } else if (ranks() > 1) {
     SendGradients();
@@ -322,7 +308,7 @@ PooledRows<const float> OutputDist::Gradient(std::size_t index, int source) cons
     const float* rows = s == self() ? scaled_.data() : scaled_share_->spans()[s].data();
     return {rows + layout.scaled_column, scaled_width_};
   }
-  const float* rows = s == self() ? source_.data : source_share_->spans()[s].data();
+  const float* rows = s == self() ? source_.data : source_share_->spans()[s].front();
   return {rows + Column(layout, gradient_.columns), source_.stride};
 }
 

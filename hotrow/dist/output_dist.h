@@ -97,7 +97,6 @@ class OutputDist {
   bool InPlace(std::size_t rank) const { return rank == self() || comm_.shares_memory(); }
   bool shared() const { return comm_.shares_memory() && ranks() > 1; }
   std::int64_t Column(const Layout& layout, std::span<const std::int64_t> columns) const;
-  std::size_t Extent(std::int64_t stride, std::span<const std::int64_t> columns) const;
   void FirstRows(std::span<const std::int64_t> samples, std::int64_t width, std::vector<std::int64_t>& first);
   void ScatterWhole();
   void SumPartial(std::span<const float* const> scales);
@@ -135,8 +134,8 @@ class OutputDist {
   std::vector<Buffer<float>> sum_scratch_;              // per thread, a row for each level of the tree
   std::vector<std::vector<const float*>> sum_sources_;  // per thread
 
-  std::optional<Share<float>> target_share_;
-  std::optional<Share<const float>> source_share_;
+  std::optional<Share<float* const>> target_share_;  // of where the rows begin
+  std::optional<Share<const float* const>> source_share_;
   std::optional<Share<const float>> scaled_share_;
 };
 

@@ -50,8 +50,8 @@ struct GradientSource {
 };
 
 /// Sums rows' gradients for one bucket. `Sink` takes them, key being the entries' row: sink.Place(key) is
-/// what Take will touch first, sink.Prefetch(key) fetches all of it, sink.Take(key, gradient) gets the sum
-/// [dim], valid during the call.
+/// what Take will touch first (any one place, where it writes row after row), sink.Prefetch(key) fetches all
+/// of it, sink.Take(key, gradient) gets the sum [dim], valid during the call.
 template <typename E, class Sink>
 class RowWalker {
  public:

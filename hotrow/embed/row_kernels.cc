@@ -73,8 +73,8 @@ void UpdateBlock(const RowBlock& block, const OptimizerConfig& optimizer, const 
   for (std::int64_t i = 0; i < block.count; ++i) {
     if (block.rows != nullptr) {  // rows that lie one after another are fetched by the hardware
       const std::int64_t ahead = slot_of(std::min(i + kRowsAhead, block.count - 1));
-      PrefetchFloats(block.view.Row(ahead), block.view.together);
-      if (block.view.apart > 0) PrefetchFloats(block.view.State(ahead), block.view.apart);
+      PrefetchFloats(block.view.Row(ahead), block.view.layout.together);
+      if (block.view.layout.apart > 0) PrefetchFloats(block.view.State(ahead), block.view.layout.apart);
     }
     const std::int64_t slot = slot_of(i);
     float* row = block.view.Row(slot);

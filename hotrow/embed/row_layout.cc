@@ -1,7 +1,5 @@
 #include "hotrow/embed/row_layout.h"
 
-#include "hotrow/base/size.h"
-
 namespace hotrow {
 
 RowLayout MakeRowLayout(std::int64_t dim, OptimizerKind optimizer) {

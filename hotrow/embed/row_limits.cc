@@ -38,7 +38,8 @@ std::vector<Row> DrawRows(std::span<const EmbeddingTable* const> tables) {
     const RowsView view = table.view();
     const std::int64_t slot = view.Slot(last[static_cast<std::size_t>(t)] - 1 - global);
     if (slot < 0) continue;
-    rows.push_back({view.Row(slot), table.dim(), view.together, view.apart > 0 ? view.State(slot) : nullptr});
+    rows.push_back({view.Row(slot), table.dim(), view.layout.together,
+                    view.layout.apart > 0 ? view.State(slot) : nullptr});
   }
   return rows;
 }

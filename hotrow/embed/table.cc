@@ -41,13 +41,20 @@ EmbeddingTable::EmbeddingTable(EmbeddingTableConfig config, const TableShard& sh
       view_(storage_.view()),
       initial_(seed, table_index, InitBound(config_)) {
   if (storage == StorageKind::kLazy) return;
-  // 2 MiB of rows a task: a huge page is then faulted in by one thread. State starts as the mapping's zeros.
-  const std::int64_t rows_a_task =
-      std::max<std::int64_t>(1, (std::int64_t{2} << 20) / (view_.stride * kFloat));
+  // 2 MiB of rows a task: a huge page is then faulted in by one thread. State starts as the mapping's zeros;
+  // what lies apart is written all the same, for memory that was never touched counts as available.
+  constexpr std::int64_t kTaskFloats = (std::int64_t{2} << 20) / kFloat;
+  const std::int64_t rows_a_task = std::max<std::int64_t>(1, kTaskFloats / view_.layout.stride);
   pool.Run(CeilDiv(rows(), rows_a_task), [&](std::int64_t task, int) {
     const std::int64_t first = task * rows_a_task;
     initial_.Fill(shard_.first_row + first, std::min(rows_a_task, rows() - first), shard_.first_column, dim(),
-                  view_.rows + first * view_.stride, view_.stride);
+                  view_.Row(first), view_.layout.stride);
+  });
+  const std::span<float> states = storage_.states_apart();
+  pool.Run(CeilDiv(std::ssize(states), kTaskFloats), [&](std::int64_t task, int) {
+    const auto first = static_cast<std::size_t>(task * kTaskFloats);
+    const auto part = states.subspan(first, std::min<std::size_t>(kTaskFloats, states.size() - first));
+    std::fill(part.begin(), part.end(), 0.0F);
   });
 }
 

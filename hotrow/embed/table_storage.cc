@@ -13,8 +13,9 @@ namespace {
 
 constexpr std::int64_t kFloat = sizeof(float);
 constexpr std::int64_t kLine = 16;  // floats
-// Small, so that what 26 tables have committed but not touched yet stays below the reserve.
-constexpr std::int64_t kGrowth = std::int64_t{16} << 20;
+// Small, so that what 26 tables have committed but not touched yet stays below the reserve, with up to 2 MiB
+// more for rows and for states: huge pages.
+constexpr std::int64_t kGrowth = std::int64_t{12} << 20;
 
 }  // namespace
 
@@ -24,7 +25,7 @@ TableStorage::TableStorage(std::string table_name, StorageKind kind, std::int64_
       kind_(kind),
       rows_(rows),
       layout_(layout),
-      first_state_(RoundUp(CheckedMul(rows, layout.stride), kLine)) {
+      first_state_(CheckedAdd(CheckedMul(rows, layout.stride), kLine - 1) / kLine * kLine) {
   const std::int64_t floats = CheckedAdd(first_state_, CheckedMul(rows, layout.apart));
   const std::int64_t bytes = CheckedMul(floats, kFloat);
   if (kind == StorageKind::kLazy) {
@@ -45,12 +46,10 @@ TableStorage::TableStorage(std::string table_name, StorageKind kind, std::int64_
 RowsView TableStorage::view() const {
   auto* const rows = static_cast<float*>(slots_.data());
   const bool apart = layout_.apart > 0;
-  return {.rows = rows,
-          .stride = layout_.stride,
+  return {.layout = layout_,
+          .rows = rows,
           .states = rows + (apart ? first_state_ : layout_.dim),
           .state_stride = apart ? layout_.apart : layout_.stride,
-          .together = layout_.together,
-          .apart = layout_.apart,
           .slots = static_cast<const std::uint32_t*>(index_.data())};
 }
 

@@ -5,10 +5,10 @@
 #include <atomic>
 #include <cstdint>
 #include <mutex>
+#include <span>
 #include <string>
 
 #include "hotrow/base/buffer.h"
-#include "hotrow/embed/row_layout.h"
 #include "hotrow/embed/rows_view.h"
 
 namespace hotrow {
@@ -28,6 +28,11 @@ class TableStorage {
 
   StorageKind kind() const { return kind_; }
   RowsView view() const;
+  /// The states that lie apart from their rows, of all rows; empty where none do.
+  std::span<float> states_apart() const {
+    return {static_cast<float*>(slots_.data()) + first_state_,
+            static_cast<std::size_t>(rows_ * layout_.apart)};
+  }
 
   /// Lazy only: takes `count` consecutive zeroed slots and returns the first. Thread-safe. Throws Error
   /// naming the table, what it needs and what there is when memory would fall below kMemoryReserve; no slot

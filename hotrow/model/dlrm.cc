@@ -169,6 +169,7 @@ double DlrmTower::ForwardBackward(const TowerBatch& batch, std::span<float> grad
   HOTROW_CHECK(static_cast<std::int64_t>(gradient.size()) == parameters_.padded_size());
   auto& scratch = dynamic_cast<Workspace&>(workspace);
   HOTROW_CHECK(batch.rows <= scratch.rows || scratch.rows == kMicroBatch);
+  HOTROW_CHECK(batch.rows == 0 || config_.num_features() == 0 || batch.dpooled != nullptr);
   if (batch.rows == 0) {
     std::fill(gradient.begin(), gradient.end(), 0.0F);
     return 0.0;

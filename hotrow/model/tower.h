@@ -27,12 +27,13 @@ struct TowerBatch {
   const float* dense = nullptr;   ///< [rows, num_dense]
   float* x = nullptr;             ///< [rows, (F + 1) * D]; columns [0, D) are written
   const float* labels = nullptr;  ///< [rows]; only training reads them
-  /// Out: d loss / d pooled embedding of feature f, row r at [f * dpooled_stride + r * D]; only training
-  /// writes it. Feature after feature, because that is how the embeddings' backward reads it, and often.
+  /// Out: d loss / d pooled embedding of feature f, row r at [f * dpooled_stride + r * D]. Training alone
+  /// writes it, and needs it. Feature after feature, because that is how the embeddings' backward reads it,
+  /// and often.
   float* dpooled = nullptr;
-  std::int64_t dpooled_stride = 0;
-  float* logits = nullptr;      ///< [rows], out
-  double gradient_scale = 1.0;  ///< 1 / global batch: every gradient carries it
+  std::int64_t dpooled_stride = 0;  ///< floats, at least rows * D
+  float* logits = nullptr;          ///< [rows], out
+  double gradient_scale = 1.0;      ///< 1 / global batch: every gradient carries it
 };
 
 /// Scratch of one thread. Made by Tower::MakeWorkspace, used by one thread at a time.

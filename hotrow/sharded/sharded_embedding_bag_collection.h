@@ -6,7 +6,7 @@
 //                                 step before, which uses the other slot
 //   FinishInputDist(slot)         ids are here, recat done
 //   Forward(slot, x)              pooled rows of this rank's samples stand in x
-//   Backward(slot, dx, units, step)
+//   Backward(slot, gradient, units, step)
 // All ranks make the same calls in the same order, StartInputDist, ContinueInputDist and hashes included:
 // most are collectives. With table_wise, column_wise and data_parallel tables the results have the bits of
 // one rank that holds everything; row_wise and grid reassociate the pooled sum.
@@ -65,9 +65,11 @@ class ShardedEmbeddingBagCollection {
   /// On thread ranks the owners of the rows write there themselves. Never changes or grows a table.
   void Forward(int slot, PooledView<float> out);
 
-  /// `gradient` of what Forward gave, scaled by 1 / global batch where the loss is a mean. Sums each touched
-  /// row's gradient over the batches of all ranks, one after another, cut together into `reduction_units`, a
-  /// multiple of the ranks where tables are data_parallel; applies the optimizer once. `step` counts from 1.
+  /// `gradient` of what Forward gave, scaled by 1 / global batch where the loss is a mean; its columns and
+  /// row stride are the same on all ranks, however many samples each has (FeatureMajorColumns). Sums each
+  /// touched row's gradient over the batches of all ranks, one after another, cut together into
+  /// `reduction_units`, a multiple of the ranks where tables are data_parallel; applies the optimizer once.
+  /// `step` counts from 1.
   void Backward(int slot, PooledView<const float> gradient, std::int64_t reduction_units, std::int64_t step);
 
   /// This rank's part: the parts of all ranks add up, modulo 2^64, to EmbeddingBagCollection's hash of the

@@ -79,22 +79,19 @@ void Trainer::CheckBatch(const Batch& batch, bool labels) const {
   HOTROW_CHECK(batch.rank_samples.empty() || std::ssize(batch.rank_samples) == comm_.size());
 }
 
-void Trainer::EnsureCapacity(std::int64_t samples, bool training) {
+void Trainer::EnsureCapacity(std::int64_t samples) {
   const std::int64_t floats = CheckedMul(samples, config_.model.interaction_width());
   x_.EnsureSize(floats);
   logits_.EnsureSize(samples);
-  if (!training) return;
-  dense_.gradients();
 }
 
-// The same places on all ranks, however many samples each has.
-void Trainer::PlaceGradients() {
+void Trainer::EnsureGradients() {
+  dense_.gradients();
+  const std::int64_t dim = config_.model.embedding_dim;
   const std::int64_t longest = *std::max_element(now_.samples.begin(), now_.samples.end());
-  dpooled_stride_ = CheckedMul(longest, config_.model.embedding_dim);
-  for (std::size_t f = 0; f < gradient_columns_.size(); ++f) {
-    gradient_columns_[f] = static_cast<std::int64_t>(f) * dpooled_stride_;
-  }
+  dpooled_stride_ = CheckedMul(longest, dim);
   dpooled_.EnsureSize(CheckedMul(config_.model.num_features(), dpooled_stride_));
+  FeatureMajorColumns(longest, dim, gradient_columns_);
 }
 
 void Trainer::EnsureWorkspaces(std::int64_t rows) {
@@ -118,9 +115,6 @@ TowerBatch Trainer::UnitRows(const Batch& batch, Slice rows, double gradient_sca
   unit.dense = batch.dense.data() + rows.begin * config_.model.num_dense;
   unit.x = x_.data() + rows.begin * width;
   unit.labels = batch.labels.empty() ? nullptr : batch.labels.data() + rows.begin;
-  const std::int64_t dim = config_.model.embedding_dim;
-  unit.dpooled = dpooled_.size() == 0 ? nullptr : dpooled_.data() + rows.begin * dim;
-  unit.dpooled_stride = dpooled_stride_;
   unit.logits = logits_.data() + rows.begin;
   unit.gradient_scale = gradient_scale;
   return unit;
@@ -137,8 +131,10 @@ void Trainer::RunTower(const Batch& batch, double gradient_scale) {
     if (rows.size() > 0) {
       const TraceSpan span(tracer_, TraceName::kUnit, thread);
       const std::span<float> gradient = gradients.at(u);
-      unit_losses_[index] =
-          tower.ForwardBackward(UnitRows(batch, rows, gradient_scale), gradient, Workspace(thread));
+      TowerBatch unit = UnitRows(batch, rows, gradient_scale);
+      unit.dpooled = dpooled_.data() + rows.begin * config_.model.embedding_dim;
+      unit.dpooled_stride = dpooled_stride_;
+      unit_losses_[index] = tower.ForwardBackward(unit, gradient, Workspace(thread));
       present_gradients_[index] = gradient.data();
     }
     units.TaskEnded();
@@ -201,8 +197,8 @@ float Trainer::Step(Batch& batch, Batch* next) {
   bad_id_count_ += now_.bad_ids;
   const std::int64_t global = std::accumulate(now_.samples.begin(), now_.samples.end(), std::int64_t{0});
   HOTROW_CHECK(global > 0);
-  EnsureCapacity(batch.size, true);
-  PlaceGradients();
+  EnsureCapacity(batch.size);
+  EnsureGradients();
   EnsureWorkspaces(UnitSlice(batch, 0).size());
   const std::int64_t width = config_.model.interaction_width();
 
@@ -271,7 +267,7 @@ void Trainer::Predict(Batch& batch, std::span<float> logits) {
   const int slot = static_cast<int>((step_ + 1) % kSlots);
   InFlight flight;
   StartBatch(batch, slot, flight);
-  EnsureCapacity(batch.size, false);
+  EnsureCapacity(batch.size);
   const std::int64_t micro_batch = tower().micro_batch();
   const std::int64_t unit_rows = UnitSlice(batch, 0).size();
   EnsureWorkspaces(std::min(micro_batch, unit_rows));

@@ -61,8 +61,8 @@ class Trainer {
   /// Trains on the batch and returns the mean loss of all ranks' samples, at least one, before the update.
   /// This rank's may be none. Batches whose rank_samples are empty are whole ones in a world of one rank, and
   /// else ranks ask one another. A bad id with BadIds::kError throws before this step has changed anything.
-  /// Allocates nothing once it has seen the largest batch, but for lists of a few hundred bytes. An Error
-  /// thrown later, when a lazy table runs out of memory, leaves the model partly updated: of no use.
+  /// Allocates nothing once it has seen the largest batch of any rank, but for lists of a few hundred bytes.
+  /// An Error thrown later, when a lazy table runs out of memory, leaves the model partly updated: of no use.
   ///
   /// With `next`, the batch of the next Step, its ids are exchanged while this one computes: neither may
   /// change until it has been trained on. All ranks give one or none. Bits do not depend on it.
@@ -123,8 +123,8 @@ class Trainer {
   void CheckBatch(const Batch& batch, bool labels) const;
   void StartBatch(Batch& batch, int slot, InFlight& flight);
   void StartAhead(Batch& next, int slot);
-  void EnsureCapacity(std::int64_t samples, bool training);
-  void PlaceGradients();
+  void EnsureCapacity(std::int64_t samples);
+  void EnsureGradients();
   void EnsureWorkspaces(std::int64_t rows);
   Slice UnitSlice(const Batch& batch, std::int64_t unit) const;
   TowerBatch UnitRows(const Batch& batch, Slice rows, double gradient_scale);

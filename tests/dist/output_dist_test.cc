@@ -83,7 +83,10 @@ void Check(int world, OutputPermute permute) {
     for (std::int64_t s = 0; s < rows; ++s) scales.push_back(scale_of(comm.rank(), s));
     const std::vector<const float*> scale_pointers = {nullptr, nullptr, scales.data(), nullptr};
     std::vector<float> x(static_cast<std::size_t>(rows * kStride));
-    std::vector<float> dx(x.size());
+    const std::int64_t longest = *std::max_element(samples.begin(), samples.end());
+    std::vector<std::int64_t> gradient_columns(kColumns.size());
+    FeatureMajorColumns(longest, kDims[0], gradient_columns);  // the widest
+    std::vector<float> dx(kColumns.size() * static_cast<std::size_t>(longest * kDims[0]));
     for (int step = 0; step < 2; ++step) {
       std::fill(x.begin(), x.end(), 7.0F);
       dist.BeginForward({x.data(), kStride, kColumns}, samples);
@@ -108,10 +111,15 @@ void Check(int world, OutputPermute permute) {
       }
       ASSERT_EQ(x, expected);
 
-      for (std::size_t i = 0; i < dx.size(); ++i)
-        dx[i] = Pooled(comm.rank(), 99, static_cast<std::int64_t>(i) / kStride, 9,
-                       static_cast<std::int64_t>(i) % kStride);
-      dist.BeginBackward({dx.data(), kStride, kColumns}, samples, scale_pointers);
+      // Gradients feature after feature, as towers leave them.
+      for (std::size_t f = 0; f < kColumns.size(); ++f) {
+        for (std::int64_t s = 0; s < rows; ++s) {
+          for (std::int64_t c = 0; c < kDims[f]; ++c)
+            dx[static_cast<std::size_t>(gradient_columns[f] + s * kDims[0] + c)] =
+                Pooled(comm.rank(), 99, s, 9, kColumns[f] + c);
+        }
+      }
+      dist.BeginBackward({dx.data(), kDims[0], gradient_columns}, samples, scale_pointers);
       for (std::size_t i = 0; i < mine.size(); ++i) {
         for (int source = 0; source < world; ++source) {
           const PooledRows<const float> rows_of = dist.Gradient(i, source);

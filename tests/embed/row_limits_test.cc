@@ -2,13 +2,15 @@
 
 #include <gtest/gtest.h>
 
+#include <numeric>
 #include <vector>
 
 namespace hotrow {
 namespace {
 
-EmbeddingTable MakeTable(std::int64_t rows, std::int64_t dim, StorageKind storage, ThreadPool& pool) {
-  return {{"t", rows, dim, PoolingType::kSum, {"f"}}, {}, OptimizerKind::kAdagrad, storage, 0, 9, pool};
+EmbeddingTable MakeTable(std::int64_t rows, std::int64_t dim, StorageKind storage, ThreadPool& pool,
+                         OptimizerKind optimizer = OptimizerKind::kAdagrad) {
+  return {{"t", rows, dim, PoolingType::kSum, {"f"}}, {}, optimizer, storage, 0, 9, pool};
 }
 
 TEST(RowLimits, CountRowsAndTheirWeights) {
@@ -33,7 +35,11 @@ TEST(RowLimits, LeaveWeightsAndStateAsTheyWere) {
   const EmbeddingTable eager = MakeTable(5000, 20, StorageKind::kEager, pool);
   EmbeddingTable lazy = MakeTable(300, 20, StorageKind::kLazy, pool);
   lazy.MakeResident(std::vector<std::int64_t>{2, 5, 299});
-  const EmbeddingTable* const tables[] = {&eager, &lazy};
+  EmbeddingTable row_wise = MakeTable(4000, 20, StorageKind::kEager, pool, OptimizerKind::kRowWiseAdagrad);
+  std::vector<float> states(4000);
+  std::iota(states.begin(), states.end(), 1.0F);
+  row_wise.WriteState(0, 4000, states.data());
+  const EmbeddingTable* const tables[] = {&eager, &lazy, &row_wise};
   const auto everything = [&] {
     std::vector<float> all;
     for (const EmbeddingTable* table : tables) {

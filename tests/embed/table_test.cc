@@ -94,6 +94,38 @@ TEST(EmbeddingTable, LazyTablesOfManyElementsCostWhatWasTrained) {
   EXPECT_LT(ResidentBytes() - before, std::int64_t{64} << 20);
 }
 
+// More rows than one growth makes room for, and more state than the rows' last huge page covers.
+TEST(EmbeddingTable, LazyRowWiseStateGrowsWithTheRows) {
+  ThreadPool pool(1);
+  constexpr std::int64_t kRows = 100'000, kTrained = 60'000;
+  EmbeddingTable table(Config(kRows, 128), {}, OptimizerKind::kRowWiseAdagrad, StorageKind::kLazy, 0, 0,
+                       pool);
+  const auto row_of = [](std::int64_t i) { return (i * 7919) % kRows; };
+  for (std::int64_t i = 0; i < kTrained; ++i) {
+    const auto value = static_cast<float>(i + 1);
+    table.WriteState(row_of(i), 1, &value);
+  }
+  std::vector<float> row(128), initial(128);
+  for (std::int64_t i = 0; i < kTrained; ++i) {
+    float state = 0;
+    table.ReadState(row_of(i), 1, &state);
+    ASSERT_EQ(state, static_cast<float>(i + 1)) << i;
+    table.ReadRows(row_of(i), 1, row.data());
+    table.InitialRow(row_of(i), initial.data());
+    ASSERT_EQ(row, initial) << i;
+  }
+}
+
+// Else a check of what memory is left would count it as free.
+TEST(EmbeddingTable, EagerStateIsResidentFromTheStart) {
+  ThreadPool pool(2);
+  constexpr std::int64_t kRows = 4'000'000;
+  const std::int64_t before = ResidentBytes();
+  const EmbeddingTable table(Config(kRows, 4), {}, OptimizerKind::kRowWiseAdagrad, StorageKind::kEager, 0, 0,
+                             pool);
+  EXPECT_GE(ResidentBytes() - before, table.LogicalBytes());
+}
+
 TEST(EmbeddingTable, RefusesAnEagerTableLargerThanMemory) {
   ThreadPool pool(1);
   EXPECT_THAT(

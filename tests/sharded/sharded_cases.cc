@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <numeric>
@@ -19,6 +20,7 @@ constexpr std::int64_t kUnits = 8;
 constexpr std::int64_t kGlobalBatch = 37;
 constexpr std::int64_t kSteps = 3;
 constexpr std::int64_t kStride = 150;
+constexpr std::int64_t kWidest = 32;
 
 // Widths that are no multiple of 4, a table of two features, more tables than some worlds and fewer than
 // others, SUM and MEAN, few rows and many.
@@ -95,6 +97,20 @@ std::vector<float> Gradient(std::int64_t step, std::int64_t first_sample, const 
     gradient[i] = UnitFloat(words[0]) - 0.5F + 0.25F * pooled[i];
   }
   return gradient;
+}
+
+// The same feature after feature, as towers leave gradients: [F, longest, kWidest].
+std::vector<float> FeatureMajor(const std::vector<float>& gradient, std::int64_t longest) {
+  const std::int64_t samples = std::ssize(gradient) / kStride;
+  std::vector<float> out(kColumns.size() * static_cast<std::size_t>(longest * kWidest));
+  for (std::size_t f = 0; f < kColumns.size(); ++f) {
+    const std::int64_t width = std::min(kWidest, kStride - kColumns[f]);
+    for (std::int64_t s = 0; s < samples; ++s) {
+      std::copy_n(gradient.data() + s * kStride + kColumns[f], width,
+                  out.data() + (static_cast<std::int64_t>(f) * longest + s) * kWidest);
+    }
+  }
+  return out;
 }
 
 EmbeddingOptions Options(const Case& c) {
@@ -202,6 +218,9 @@ std::uint64_t RunCase(const Case& c, Communicator& comm) {
     tables.StartInputDist(batch, static_cast<int>(step % 2),
                           c.say_samples ? samples : std::vector<std::int64_t>());
   };
+  const std::int64_t longest = *std::max_element(samples.begin(), samples.end());
+  std::vector<std::int64_t> gradient_columns(kFeatures.size());
+  FeatureMajorColumns(longest, kWidest, gradient_columns);
   std::vector<float> pooled(static_cast<std::size_t>(mine * kStride));
   for (std::int64_t step = 1; step <= kSteps; ++step) {
     const int slot = static_cast<int>(step % 2);
@@ -217,8 +236,8 @@ std::uint64_t RunCase(const Case& c, Communicator& comm) {
       start(step + 1);
       tables.ContinueInputDist(static_cast<int>((step + 1) % 2));
     }
-    const std::vector<float> gradient = Gradient(step, first, pooled);
-    tables.Backward(slot, {gradient.data(), kStride, kColumns}, kUnits, step);
+    const std::vector<float> gradient = FeatureMajor(Gradient(step, first, pooled), longest);
+    tables.Backward(slot, {gradient.data(), kWidest, gradient_columns}, kUnits, step);
   }
   const std::uint64_t weights = AllReduceSum<std::uint64_t>(comm, tables.WeightsHash());
   const std::uint64_t state = AllReduceSum<std::uint64_t>(comm, tables.StateHash());
