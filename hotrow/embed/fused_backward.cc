@@ -28,7 +28,6 @@ struct BucketRows {
   BagCode code;
   RowsView view;
   RowBits bits;
-  std::int64_t dim = 0;
 };
 
 }  // namespace
@@ -61,9 +60,10 @@ struct UpdateSink {
 template <typename E>
 void UpdateRows(const BucketRows<E>& bucket, const ReductionUnits& units, const OptimizerConfig& optimizer,
                 const OptimizerFactors& factors, const BackwardScratch::Rows& scratch) {
-  const RowUpdate update{factors, bucket.dim, scratch.decayed};
+  const std::int64_t dim = bucket.view.layout.dim;
+  const RowUpdate update{factors, dim, scratch.decayed};
   UpdateSink<E> sink{bucket, update, ChooseApplyRow(optimizer)};
-  const GradientSource source{bucket.features, bucket.num_features, bucket.code, bucket.dim};
+  const GradientSource source{bucket.features, bucket.num_features, bucket.code, dim};
   RowWalker<E, UpdateSink<E>>(bucket.entries, source, units, scratch.partials, sink).Run();
 }
 
@@ -116,8 +116,8 @@ void FusedBackward::UpdateBucket(std::int64_t index, int thread, std::span<const
   const BagGradients& input = tables[static_cast<std::size_t>(bucket.table)];
   EmbeddingTable& table = *input.table;
   const std::span<E> entries = sorter_.Sort<E>(index, thread);
-  BucketRows<E> rows{entries,      input.features.data(), input.num_features(), bucket.code,
-                     table.view(), bucket.bits,           table.dim()};
+  BucketRows<E> rows{entries,     input.features.data(), input.num_features(),
+                     bucket.code, table.view(),          bucket.bits};
   if (rows.view.slots != nullptr) {
     KeysToSlots(table, bucket, entries, absent_[static_cast<std::size_t>(thread)].data());
     rows.bits = {};
