@@ -8,6 +8,7 @@
 #include "cli/bench_parts.h"
 #include "cli/cli11.h"
 #include "cli/config_file.h"
+#include "cli/made_directory.h"
 #include "cli/run_ranks.h"
 #include "cli/same_flags.h"
 #include "cli/targets.h"
@@ -45,6 +46,8 @@ void CheckOutputs(const BenchFlags& flags) {
 int Run(BenchFlags& flags, CLI::App& app, MpiSession* processes) {
   if (!flags.common.config.empty()) ApplyConfigFile(app, flags.common.config);
   if (processes != nullptr) CheckSameFlags(app, processes->world());
+  const bool traces = WritesResults(processes) && flags.part == "step";
+  const MadeDirectory directory({"--profile-dir", traces ? flags.over.profile_dir : ""});
   if (WritesResults(processes)) CheckOutputs(flags);
   CheckRanksPerChip(flags, processes);
   if (flags.part == "step") return BenchStep(flags, processes);

@@ -48,7 +48,7 @@ void AddRankFlags(CLI::App& app, RankFlags& f) {
 }
 
 NamedFile TraceTarget(const RankFlags& flags) {
-  return InMadeDirectory({"--profile-dir", flags.profile_dir}, "trace.json");
+  return {"--profile-dir", flags.profile_dir.empty() ? "" : flags.profile_dir + "/trace.json"};
 }
 
 bool Pipelined(const RankFlags& flags) {

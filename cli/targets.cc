@@ -61,14 +61,4 @@ void CheckTargets(const std::vector<NamedFile>& outputs, const std::vector<Named
   }
 }
 
-NamedFile InMadeDirectory(const NamedFile& directory, const std::string& file) {
-  if (directory.path.empty()) return directory;
-  std::error_code error;
-  fs::create_directories(directory.path, error);
-  if (!error && !fs::is_directory(directory.path, error))
-    error = std::make_error_code(std::errc::not_a_directory);
-  if (error) Fail("{} {}: cannot make this directory: {}", directory.flag, directory.path, error.message());
-  return {directory.flag, directory.path + "/" + file};
-}
-
 }  // namespace hotrow::cli

@@ -20,8 +20,4 @@ std::vector<NamedFile> Named(const std::string& flag, const std::vector<std::str
 /// shared.
 void CheckTargets(const std::vector<NamedFile>& outputs, const std::vector<NamedFile>& inputs);
 
-/// A file in a directory that a flag names, which is made where it is missing; that is how one sees that it
-/// can be. Throws Error naming the flag when it cannot. An empty directory gives an empty path.
-NamedFile InMadeDirectory(const NamedFile& directory, const std::string& file);
-
 }  // namespace hotrow::cli

@@ -16,6 +16,7 @@
 #include "cli/data_flags.h"
 #include "cli/evaluation_report.h"
 #include "cli/hash_limit.h"
+#include "cli/made_directory.h"
 #include "cli/model_flags.h"
 #include "cli/rank_flags.h"
 #include "cli/run_ranks.h"
@@ -320,6 +321,7 @@ class TrainRun {
 int Run(TrainFlags& flags, CLI::App& app, MpiSession* processes) {
   if (!flags.common.config.empty()) ApplyConfigFile(app, flags.common.config);
   if (processes != nullptr) CheckSameFlags(app, processes->world());
+  const MadeDirectory directory({"--profile-dir", WritesResults(processes) ? flags.over.profile_dir : ""});
   if (WritesResults(processes)) CheckOutputs(flags);
   TrainData data = OpenData(flags);
   CheckLoop(LoopOf(flags), data.source->description(), data.eval_source != nullptr);

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "hotrow/base/error.h"
+#include "hotrow/base/start_thread.h"
 
 namespace hotrow {
 
@@ -27,6 +28,16 @@ struct ThreadPool::State {
   std::int64_t failed_task = 0;
 
   std::vector<std::thread> workers;
+
+  // Of a pool whose constructor failed, too: threads that no one joins end the process.
+  ~State() {
+    {
+      const std::lock_guard lock(mutex);
+      stopping = true;
+    }
+    work_ready.notify_all();
+    for (std::thread& worker : workers) worker.join();
+  }
 
   void Work(int thread) {
     for (;;) {
@@ -63,19 +74,13 @@ struct ThreadPool::State {
 
 ThreadPool::ThreadPool(int threads) : state_(std::make_unique<State>()) {
   HOTROW_CHECK(threads >= 1);
+  state_->workers.reserve(static_cast<std::size_t>(threads - 1));
   for (int thread = 1; thread < threads; ++thread) {
-    state_->workers.emplace_back([state = state_.get(), thread] { state->WorkerLoop(thread); });
+    state_->workers.push_back(StartThread([state = state_.get(), thread] { state->WorkerLoop(thread); }));
   }
 }
 
-ThreadPool::~ThreadPool() {
-  {
-    const std::lock_guard lock(state_->mutex);
-    state_->stopping = true;
-  }
-  state_->work_ready.notify_all();
-  for (std::thread& worker : state_->workers) worker.join();
-}
+ThreadPool::~ThreadPool() = default;
 
 int ThreadPool::size() const { return static_cast<int>(state_->workers.size()) + 1; }
 

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "hotrow/base/error.h"
+#include "hotrow/base/start_thread.h"
 #include "hotrow/comm/thread_communicator.h"
 #include "hotrow/comm/thread_exchange.h"
 
@@ -48,9 +49,10 @@ void RunThreadRanks(int ranks, FunctionRef<void(Communicator&)> body, const Thre
   HOTROW_CHECK(ranks >= 1);
   ThreadExchange exchange(ranks, options.timeout_seconds);
   std::vector<std::thread> threads;
+  threads.reserve(static_cast<std::size_t>(ranks - 1));
   try {
     for (int rank = 1; rank < ranks; ++rank) {
-      threads.emplace_back([&exchange, rank, body] { RunRank(exchange, rank, body); });
+      threads.push_back(StartThread([&exchange, rank, body] { RunRank(exchange, rank, body); }));
     }
     RunRank(exchange, 0, body);
   } catch (...) {  // no more threads to be had

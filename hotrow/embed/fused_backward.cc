@@ -46,11 +46,7 @@ struct UpdateSink {
 
   HWY_INLINE std::int64_t Slot(std::uint32_t key) const { return bucket.bits.Row(key); }
   HWY_INLINE const float* Place(std::uint32_t key) const { return bucket.view.Row(Slot(key)); }
-  HWY_INLINE void Prefetch(std::uint32_t key) const {
-    const std::int64_t slot = Slot(key);
-    PrefetchRow(bucket.view.Row(slot), bucket.view.layout.together);
-    if (bucket.view.layout.apart > 0) PrefetchRow(bucket.view.State(slot), bucket.view.layout.apart);
-  }
+  HWY_INLINE void Prefetch(std::uint32_t key) const { PrefetchUpdate(bucket.view, Slot(key)); }
   HWY_INLINE void Take(std::uint32_t key, const float* gradient) const {
     const std::int64_t slot = Slot(key);
     apply(update, bucket.view.Row(slot), bucket.view.State(slot), gradient);

@@ -62,24 +62,22 @@ void SumScaled(const EntrySorter::Bucket& bucket, std::span<const ScaledEntry> e
 
 void UpdateBlock(const RowBlock& block, const OptimizerConfig& optimizer, const OptimizerFactors& factors,
                  const float* mean_squares, const BackwardScratch::Rows& scratch) {
-  const RowUpdate update{factors, block.dim, scratch.decayed};
+  const std::int64_t dim = block.view.layout.dim;
+  const RowUpdate update{factors, dim, scratch.decayed};
   const ApplyRowFunction apply = ChooseApplyRow(optimizer);
   const MoveRowWiseFunction move = ChooseMoveRowWise(optimizer);
   const bool rates = mean_squares != nullptr && optimizer.kind == OptimizerKind::kRowWiseAdagrad;
-  constexpr std::int64_t kRowsAhead = 8;
   const auto slot_of = [&](std::int64_t i) HWY_ATTR {
     return block.view.Slot(block.rows == nullptr ? block.first + i : block.rows[i]);
   };
   for (std::int64_t i = 0; i < block.count; ++i) {
     if (block.rows != nullptr) {  // rows that lie one after another are fetched by the hardware
-      const std::int64_t ahead = slot_of(std::min(i + kRowsAhead, block.count - 1));
-      PrefetchFloats(block.view.Row(ahead), block.view.layout.together);
-      if (block.view.layout.apart > 0) PrefetchFloats(block.view.State(ahead), block.view.layout.apart);
+      PrefetchUpdate(block.view, slot_of(std::min(i + kRowsAhead, block.count - 1)));
     }
     const std::int64_t slot = slot_of(i);
     float* row = block.view.Row(slot);
     float* state = block.view.State(slot);
-    const float* gradient = block.gradients + i * block.dim;
+    const float* gradient = block.gradients + i * dim;
     if (rates) {
       move(update, RowWiseRate(factors, mean_squares[i], state), row, gradient);
     } else {

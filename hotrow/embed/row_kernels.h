@@ -35,7 +35,6 @@ struct RowBlock {
   const std::int64_t* rows = nullptr;  ///< which rows, all resident; null: first, first + 1, ...
   std::int64_t first = 0;
   std::int64_t count = 0;
-  std::int64_t dim = 0;
   const float* gradients = nullptr;  ///< [count, dim]
 };
 

@@ -12,11 +12,18 @@
 
 #include "hotrow/embed/mean_square.h"
 #include "hotrow/embed/row_columns-inl.h"
+#include "hotrow/embed/rows_view.h"
 #include "hotrow/optim/optimizer_math-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace hotrow {
 namespace HWY_NAMESPACE {
+
+/// Fetches all that an update of the row touches, kRowsAhead rows before it.
+HWY_INLINE void PrefetchUpdate(const RowsView& view, std::int64_t slot) {
+  PrefetchRow(view.Row(slot), view.layout.together);
+  if (view.layout.apart > 0) PrefetchRow(view.State(slot), view.layout.apart);
+}
 
 /// The sums of squares of LanesOf<RowTag>() aligned groups of 4 columns.
 HWY_INLINE hn::Vec<RowTag> SquareGroupVector(const float* columns) {

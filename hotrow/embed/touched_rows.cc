@@ -69,9 +69,8 @@ void ApplyToRows(EmbeddingTable& table, const OptimizerConfig& optimizer, std::i
     const std::int64_t count = std::min(kRowsATask, touched.count - first);
     const std::int64_t* rows = touched.rows.data() + first;
     table.MakeResident({rows, static_cast<std::size_t>(count)});
-    UpdateRowBlock({table.view(), rows, 0, count, dim, touched.gradients.data() + first * dim}, optimizer,
-                   factors, mean_squares == nullptr ? nullptr : mean_squares + first,
-                   scratch.Of(thread, dim));
+    UpdateRowBlock({table.view(), rows, 0, count, touched.gradients.data() + first * dim}, optimizer, factors,
+                   mean_squares == nullptr ? nullptr : mean_squares + first, scratch.Of(thread, dim));
   });
 }
 

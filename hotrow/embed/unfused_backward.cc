@@ -79,9 +79,8 @@ void UnfusedBackward::Run(std::span<const BagGradients> tables, const OptimizerC
   const OptimizerFactors factors = MakeOptimizerFactors(optimizer, step);
   ForEachRowBlock(tables, pool, [&](std::size_t t, std::int64_t first, std::int64_t rows, int thread) {
     const EmbeddingTable& table = *tables[t].table;
-    UpdateRowBlock(
-        {table.view(), nullptr, first, rows, table.dim(), gradients_[t].data() + first * table.dim()},
-        optimizer, factors, nullptr, scratch_.Of(thread, table.dim()));
+    UpdateRowBlock({table.view(), nullptr, first, rows, gradients_[t].data() + first * table.dim()},
+                   optimizer, factors, nullptr, scratch_.Of(thread, table.dim()));
   });
 }
 

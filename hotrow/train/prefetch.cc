@@ -3,10 +3,12 @@
 #include <utility>
 
 #include "hotrow/base/error.h"
+#include "hotrow/base/start_thread.h"
 
 namespace hotrow {
 
-PrefetchingSource::PrefetchingSource(BatchSource& inner) : inner_(inner), thread_([this] { Loop(); }) {}
+PrefetchingSource::PrefetchingSource(BatchSource& inner)
+    : inner_(inner), thread_(StartThread([this] { Loop(); })) {}
 
 PrefetchingSource::~PrefetchingSource() {
   {

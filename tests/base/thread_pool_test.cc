@@ -12,6 +12,8 @@
 #include <thread>
 #include <vector>
 
+#include "tests/support/few_threads.h"
+
 namespace hotrow {
 namespace {
 
@@ -166,6 +168,13 @@ TEST(ThreadPool, IdleWorkersUseNoTime) {
   std::this_thread::sleep_for(std::chrono::milliseconds(200));
   EXPECT_LT(static_cast<double>(std::clock() - before) / CLOCKS_PER_SEC, 0.1);
 }
+
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // they map terabytes
+TEST(ThreadPool, TooManyThreadsAreAnError) {
+  EXPECT_EXIT(RunWithFewThreads([] { ThreadPool pool(1000); }), ::testing::ExitedWithCode(2),
+              "cannot start one more thread: .*--threads");
+}
+#endif
 
 TEST(ThreadPool, NeedsAThread) {
   EXPECT_THROW(ThreadPool pool(0), std::logic_error);

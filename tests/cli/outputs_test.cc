@@ -107,6 +107,16 @@ TEST_F(Outputs, ATraceNeedsAPlaceToo) {
     ExpectMistake(TrainArgs({"--profile-dir", trace, "--save", model}), {"--profile-dir " + trace, message});
     ExpectMistake({"bench", "--profile-dir", trace, "--json", model}, {"--profile-dir " + trace, message});
   }
+  // What was made for it is gone again after whatever mistake, found before the run or in it.
+  const std::string deep = directory.File("a/b/c/");
+  const std::string json = deep + "trace.json";
+  ExpectMistake({"bench", "--profile-dir", deep, "--json", json}, {"file of --"});
+  ExpectMistake({"bench", "--profile-dir", deep, "--recat-mode", "x"}, {"recat mode 'x'"});
+  ExpectMistake({"bench", "--profile-dir", deep, "--ranks-per-chip", "3"}, {"--ranks-per-chip 3"});
+  ExpectMistake(TrainArgs({"--profile-dir", deep, "--save", json}), {"file of --save"});
+  ExpectMistake(TrainArgs({"--profile-dir", deep, "--sharding", "x"}), {"--sharding"});
+  ExpectMistake({"train", "--data", "none", "--profile-dir", deep}, {});
+  ExpectMistake(TrainArgs({"--profile-dir", directory.File("a/b/") + std::string(300, 'c')}), {"too long"});
   const std::string made = directory.File("made");
   fs::create_directory(made);
   ExpectMistake(TrainArgs({"--profile-dir", made, "--save", made + "/trace.json"}), {"file of --save"});

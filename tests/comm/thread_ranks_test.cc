@@ -16,6 +16,7 @@
 #include "hotrow/comm/reduce.h"
 #include "hotrow/comm/share.h"
 #include "hotrow/trace/phase.h"
+#include "tests/support/few_threads.h"
 
 namespace hotrow {
 namespace {
@@ -181,6 +182,14 @@ TEST(ThreadRanks, ASwallowedFailureStillEndsTheWorld) {
   });
   EXPECT_EQ(message, "rank 0 gave up an exchange and went on");
 }
+
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // they map terabytes
+TEST(ThreadRanks, MoreRanksThanTheSystemHasThreadsForAreAnError) {
+  const auto wait = [](Communicator& comm) { comm.Barrier(); };
+  EXPECT_EXIT(RunWithFewThreads([&] { RunThreadRanks(1000, wait); }), ::testing::ExitedWithCode(2),
+              "cannot start one more thread: .*--ranks");
+}
+#endif
 
 }  // namespace
 }  // namespace hotrow
