@@ -10,7 +10,8 @@ namespace hotrow::cli {
 
 /// Makes the directory of a flag, and those above it, where they are missing: that is how one sees that it
 /// can be. At the end of its life those that it made and that are empty are removed, so that a run that ends
-/// before it writes leaves none. An empty path: nothing.
+/// before it writes leaves none, unless a signal or, under MPI, another rank's failure kills the process. An
+/// empty path: nothing.
 class MadeDirectory {
  public:
   /// Throws Error naming the flag when the directory cannot be made.

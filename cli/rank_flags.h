@@ -33,7 +33,7 @@ struct RankFlags {
 
 void AddRankFlags(CLI::App& app, RankFlags& flags);
 
-/// What --profile-dir will write, for CheckTargets; a MadeDirectory has made the directory.
+/// What --profile-dir will write, for CheckTargets, which needs its directory: see MadeDirectory.
 NamedFile TraceTarget(const RankFlags& flags);
 
 /// --pipeline; throws Error that lists what is valid.

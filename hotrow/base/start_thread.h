@@ -11,13 +11,14 @@ namespace hotrow {
 
 /// A thread that runs `body`. Throws Error, saying what would help, when the system gives no more threads.
 template <typename Body>
-std::thread StartThread(Body&& body) {
+[[nodiscard]] std::thread StartThread(Body&& body) {
   try {
     return std::thread(std::forward<Body>(body));
   } catch (const std::system_error& error) {
-    Fail("cannot start one more thread: {}; use fewer --threads and --ranks, or raise the limits that ulimit -u "
-         "and ulimit -v show",
-         error.code().message());
+    Fail(
+        "cannot start one more thread: {}; use fewer --threads and --ranks, or raise the limits that "
+        "ulimit -u and ulimit -v show",
+        error.code().message());
   }
 }
 

@@ -15,7 +15,8 @@ struct ThreadRanksOptions {
 
 /// Calls body(communicator) on `ranks` >= 1 threads, one a rank (rank 0 on the caller's own), and returns
 /// when all have returned. When a rank throws, the other ranks' collectives throw Aborted, and once all are
-/// gone the first failure is rethrown here. Ranks that wait sleep; none spins.
+/// gone the first failure is rethrown here; so is the Error of a thread that the system would not start, and
+/// then not every rank's body is called. Ranks that wait sleep; none spins.
 void RunThreadRanks(int ranks, FunctionRef<void(Communicator&)> body, const ThreadRanksOptions& options = {});
 
 /// A world of one rank, for those who have no others: every collective returns at once.

@@ -70,10 +70,13 @@ void UpdateBlock(const RowBlock& block, const OptimizerConfig& optimizer, const 
   const auto slot_of = [&](std::int64_t i) HWY_ATTR {
     return block.view.Slot(block.rows == nullptr ? block.first + i : block.rows[i]);
   };
+  const auto fetch = [&](std::int64_t i) HWY_ATTR {
+    if (block.rows == nullptr || i >= block.count) return;  // the hardware fetches rows one after another
+    PrefetchUpdate(block.view, slot_of(i));
+  };
+  for (std::int64_t i = 0; i < kRowsAhead; ++i) fetch(i);
   for (std::int64_t i = 0; i < block.count; ++i) {
-    if (block.rows != nullptr) {  // rows that lie one after another are fetched by the hardware
-      PrefetchUpdate(block.view, slot_of(std::min(i + kRowsAhead, block.count - 1)));
-    }
+    fetch(i + kRowsAhead);
     const std::int64_t slot = slot_of(i);
     float* row = block.view.Row(slot);
     float* state = block.view.State(slot);

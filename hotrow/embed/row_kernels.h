@@ -35,7 +35,7 @@ struct RowBlock {
   const std::int64_t* rows = nullptr;  ///< which rows, all resident; null: first, first + 1, ...
   std::int64_t first = 0;
   std::int64_t count = 0;
-  const float* gradients = nullptr;  ///< [count, dim]
+  const float* gradients = nullptr;  ///< [count, view.layout.dim]
 };
 
 /// The optimizer on each row of the block; `mean_squares` [count] or null, as in ApplyToRows.

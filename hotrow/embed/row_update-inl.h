@@ -19,7 +19,7 @@ HWY_BEFORE_NAMESPACE();
 namespace hotrow {
 namespace HWY_NAMESPACE {
 
-/// Fetches all that an update of the row touches, kRowsAhead rows before it.
+/// Fetches all that an update of the row will touch: to be called some kRowsAhead rows before it.
 HWY_INLINE void PrefetchUpdate(const RowsView& view, std::int64_t slot) {
   PrefetchRow(view.Row(slot), view.layout.together);
   if (view.layout.apart > 0) PrefetchRow(view.State(slot), view.layout.apart);

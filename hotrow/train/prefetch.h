@@ -16,7 +16,8 @@ namespace hotrow {
 /// that batch, not earlier.
 class PrefetchingSource final : public BatchSource {
  public:
-  /// `inner` must outlive this and is used by no one else until then.
+  /// `inner` must outlive this and is used by no one else until then. Throws Error when the system gives no
+  /// thread.
   explicit PrefetchingSource(BatchSource& inner);
   ~PrefetchingSource() override;
 

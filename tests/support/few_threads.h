@@ -1,9 +1,9 @@
 #pragma once
 // What happens where the system gives no more threads.
 
-#include <gtest/gtest.h>
 #include <sys/resource.h>
 
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
