@@ -32,6 +32,11 @@ inline int Occurrences(const std::string& text, const std::string& part) {
   return count;
 }
 
+/// "All ranks stop within 10 s", as whoever waits for mpirun sees it: its own start and end take half a
+/// second on most machines, and many where it cannot learn the topology. `calm`: the seconds of a world that
+/// ends well.
+inline double SecondsToEnd(double calm) { return 10.0 + 3.0 * calm; }
+
 /// Expects the program to exit with 0 and to print `printed`. Skips the test where there is no MPI.
 inline void ExpectMpiSucceeds(int ranks, const std::string& program, const std::string& printed) {
   if (const char* reason = WhyNoMpi()) GTEST_SKIP() << reason;
