@@ -14,10 +14,11 @@ namespace {
 constexpr std::int64_t kIdsAChunk = 32768;  // ids and entries of a chunk stay in a core's cache
 // A bucket's ids, at most, on average: so many that its start, when nothing has fetched its first rows yet,
 // costs little, and few enough to stay in a core's cache. Fewer where threads would have less than
-// kBucketsAThread to share out.
+// kBucketsAThread to share out: the pool's threads, or so many that most machines have fewer.
 constexpr std::int64_t kIdsABucket = 16384;
 constexpr std::int64_t kFewestIdsABucket = 2048;
 constexpr std::int64_t kBucketsAThread = 16;
+constexpr std::int64_t kThreadsSupposed = 8;
 constexpr int kMaxRowShift = 10;  // more buckets than that are more write streams than a core follows
 constexpr int kMaxDigitBits = 11;
 
@@ -96,7 +97,7 @@ void EntrySorter::MakePlan(const BagGradients& input, int sample_bits, std::int6
   plans_.push_back(plan);
 }
 
-void EntrySorter::MakePlans(std::span<const BagGradients> tables, int threads) {
+void EntrySorter::MakePlans(std::span<const BagGradients> tables, std::int64_t fewest_buckets) {
   plans_.clear();
   chunks_.clear();
   buckets_ = 0;
@@ -107,8 +108,7 @@ void EntrySorter::MakePlans(std::span<const BagGradients> tables, int threads) {
   for (const BagGradients& input : tables) {
     for (const FeatureGradient& feature : input.features) ids += feature.bags.num_ids();
   }
-  const std::int64_t ids_a_bucket =
-      std::clamp(ids / (kBucketsAThread * threads), kFewestIdsABucket, kIdsABucket);
+  const std::int64_t ids_a_bucket = std::clamp(ids / fewest_buckets, kFewestIdsABucket, kIdsABucket);
   for (const BagGradients& input : tables) {
     MakePlan(input, sample_bits, ids_a_bucket);
     Plan& plan = plans_.back();
@@ -200,8 +200,8 @@ void EntrySorter::SizeScratch(ThreadPool& pool) {
   for (Buffer<std::byte>& scratch : scratch_) scratch.EnsureSize(2 * scratch_bytes_);
 }
 
-void EntrySorter::Partition(std::span<const BagGradients> tables, ThreadPool& pool) {
-  MakePlans(tables, pool.size());
+void EntrySorter::Partition(std::span<const BagGradients> tables, BucketsFollow follow, ThreadPool& pool) {
+  MakePlans(tables, kBucketsAThread * (follow == BucketsFollow::kIds ? kThreadsSupposed : pool.size()));
   pool.Run(static_cast<std::int64_t>(chunks_.size()), [&](std::int64_t task, int) {
     const auto plan = static_cast<std::size_t>(chunks_[static_cast<std::size_t>(task)].plan);
     plans_[plan].scaled ? PartitionChunk<ScaledEntry>(task) : PartitionChunk<Entry>(task);

@@ -52,10 +52,14 @@ struct RowBits {
   static constexpr std::int64_t kLow = (std::int64_t{1} << kTogether) - 1;
 };
 
+/// What the number of buckets follows. Threads may be idle at the end where buckets are few; ids alone, where
+/// others must come to the same buckets whatever their threads.
+enum class BucketsFollow { kIdsAndThreads, kIds };
+
 /// A step has two phases. Partition, on all threads: each chunk of samples is split stably by bits of
-/// the row, into buckets of 8,000 to 16,000 entries, fewer for many threads. Sort, one call a bucket: the
-/// chunks' pieces are collected in order and radix-sorted, stably, by the remaining bits. So the entries of a
-/// row stand in the order (segment, sample, feature, position). Ids of -1 are left out.
+/// the row, into buckets of 8,000 to 16,000 entries, fewer where there are too few of them. Sort, one call a
+/// bucket: the chunks' pieces are collected in order and radix-sorted, stably, by the remaining bits. So the
+/// entries of a row stand in the order (segment, sample, feature, position). Ids of -1 are left out.
 class EntrySorter {
  public:
   /// Entries that may be read past the end of a sorted bucket, copies of its last: nothing need check before
@@ -73,7 +77,7 @@ class EntrySorter {
 
   /// Views `tables` until the last Sort of the step. Throws Error naming the table when it has more than 2^32
   /// bags or 2^42 rows. Allocates nothing once it has seen the largest batch.
-  void Partition(std::span<const BagGradients> tables, ThreadPool& pool);
+  void Partition(std::span<const BagGradients> tables, BucketsFollow follow, ThreadPool& pool);
 
   /// Buckets of all tables, table by table.
   std::int64_t buckets() const { return buckets_; }
@@ -116,7 +120,7 @@ class EntrySorter {
     std::int64_t first_entry = 0;  // among the plan's
   };
 
-  void MakePlans(std::span<const BagGradients> tables, int threads);
+  void MakePlans(std::span<const BagGradients> tables, std::int64_t fewest_buckets);
   void MakePlan(const BagGradients& input, int sample_bits, std::int64_t ids_a_bucket);
   const Plan& PlanOfBucket(std::int64_t index) const;
   template <typename E>

@@ -136,7 +136,7 @@ void FusedBackward::Run(std::span<const BagGradients> tables, const OptimizerCon
   }
   units_.Reset(tables, units);
   scratch_.EnsureSize(tables, pool);
-  sorter_.Partition(tables, pool);
+  sorter_.Partition(tables, BucketsFollow::kIdsAndThreads, pool);
   if (lazy) {
     if (absent_.size() < static_cast<std::size_t>(pool.size()))
       absent_.resize(static_cast<std::size_t>(pool.size()));

@@ -37,7 +37,7 @@ void TouchedRowSum::Run(const BagGradients& input, std::int64_t units, ThreadPoo
   const std::span<const BagGradients> tables(&input, 1);
   units_.Reset(tables, units);
   scratch_.EnsureSize(tables, pool);
-  sorter_.Partition(tables, pool);
+  sorter_.Partition(tables, BucketsFollow::kIds, pool);
   const bool scaled = sorter_.buckets() > 0 && sorter_.bucket(0).scaled;
   first_of_bucket_.assign(static_cast<std::size_t>(sorter_.buckets()) + 1, 0);
   // A bucket is sorted twice, to count its rows and to sum them: cheaper than gradients with room for every

@@ -16,7 +16,7 @@
 namespace hotrow {
 
 /// One table's touched rows and their summed gradients. The order is a function of the ids alone: shards of
-/// one table that got the same ids list the same rows in the same order.
+/// one table that got the same ids list the same rows in the same order, whatever the threads of their ranks.
 struct TouchedRows {
   std::int64_t count = 0;
   Buffer<std::int64_t> rows;  ///< [count], distinct

@@ -68,7 +68,7 @@ void UnfusedBackward::Run(std::span<const BagGradients> tables, const OptimizerC
     const std::int64_t dim = tables[t].table->dim();
     std::memset(gradients_[t].data() + first * dim, 0, static_cast<std::size_t>(rows * dim) * sizeof(float));
   });
-  sorter_.Partition(tables, pool);
+  sorter_.Partition(tables, BucketsFollow::kIdsAndThreads, pool);
   pool.Run(sorter_.buckets(), [&](std::int64_t task, int thread) {
     if (sorter_.bucket(task).scaled) {
       StoreBucket<ScaledEntry>(task, thread, tables);

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <set>
 #include <string>
 #include <utility>
@@ -113,6 +114,30 @@ TEST(TouchedRows, ColumnShardsAgreeOnRowWiseAdagrad) {
          {WeightDecayMode::kNone, WeightDecayMode::kL2, WeightDecayMode::kDecoupled}) {
       SCOPED_TRACE(std::to_string(dim) + " cut at " + std::to_string(cut) + ", " + ToString(mode));
       test::ForEachSimdTarget([&] { ExpectShardsTrainLikeTheTable(dim, cut, mode, pool); });
+    }
+  }
+}
+
+// Ranks with shards of one table pair their rows by place, and may have other numbers of threads.
+TEST(TouchedRows, StandInOneOrderForAnyNumberOfThreads) {
+  ThreadPool one(1);
+  EmbeddingTable table({"t", 100'000, 4, PoolingType::kSum, {}}, {}, OptimizerKind::kSgd, StorageKind::kEager,
+                       0, 1, one);
+  for (const std::int64_t samples : {100, 9'000, 90'000}) {
+    const test::RandomBags bags({.samples = samples, .rows = 100'000, .largest = 4}, 3);
+    const std::vector<float> gradient(static_cast<std::size_t>(samples * 4), 1.0F);
+    BagGradients input;
+    input.table = &table;
+    input.features.push_back({bags.bags, gradient.data(), 4});
+    TouchedRows expected;
+    TouchedRowSum().Run(input, 8, one, expected);
+    for (const int threads : {2, 3, 5, 8, 13}) {
+      ThreadPool pool(threads);
+      TouchedRows touched;
+      TouchedRowSum().Run(input, 8, pool, touched);
+      ASSERT_EQ(touched.count, expected.count);
+      EXPECT_TRUE(std::equal(touched.rows.data(), touched.rows.data() + touched.count, expected.rows.data()))
+          << samples << " samples, " << threads << " threads";
     }
   }
 }

@@ -208,7 +208,7 @@ std::uint64_t RunCase(const Case& c, Communicator& comm) {
   const OneRank expected = TrainOneRank(c, total);
   const bool bits = PromisesBits(c.plan);
 
-  ThreadPool pool(c.threads);
+  ThreadPool pool(c.threads + comm.rank() % 2);
   ShardedEmbeddingBagCollection tables(Tables(), kFeatures, UnevenPlan(c.plan, Tables(), comm.size()),
                                        Options(c), c.dist, comm, pool);
   std::vector<KeyedJaggedTensor> batches(2);
@@ -327,6 +327,15 @@ std::vector<Case> UnequalBatches() {
     }
   }
   return cases;
+}
+
+Case LargeBatch() {
+  Case c;
+  c.plan = PlanOf::kColumnWise;
+  c.optimizer = OptimizerKind::kRowWiseAdagrad;
+  c.samples = {7200};
+  c.fixed = true;
+  return c;
 }
 
 }  // namespace hotrow::sharded_test

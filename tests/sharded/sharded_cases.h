@@ -24,7 +24,7 @@ struct Case {
   bool weighted = false;
   bool pipelined = false;   ///< the next batch's ids travel during this step
   bool say_samples = true;  ///< ranks know each other's batch sizes
-  int threads = 1;          ///< of each rank
+  int threads = 1;          ///< of rank 0; ranks of odd numbers have one more
   /// Samples of each rank, cyclic; empty: the global batch of 37 samples, cut by reduction units.
   std::vector<std::int64_t> samples;
 
@@ -42,5 +42,7 @@ std::vector<Case> Routes();
 /// Batches of other sizes on each rank, of none, and of none anywhere; plans without replicas, whose units
 /// follow the ranks there.
 std::vector<Case> UnequalBatches();
+/// Ids enough that the backward's sort would cut them otherwise on other numbers of threads; for few ranks.
+Case LargeBatch();
 
 }  // namespace hotrow::sharded_test

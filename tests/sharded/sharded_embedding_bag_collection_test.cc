@@ -52,6 +52,10 @@ TEST_P(World, TrainsOnBatchesOfUnequalSizes) {
   for (const Case& c : sharded_test::UnequalBatches()) RunOnThreads(c, GetParam());
 }
 
+TEST(Sharded, ColumnShardsOfARowAgreeOnItWhateverTheirThreads) {
+  RunOnThreads(sharded_test::LargeBatch(), 2);
+}
+
 TEST(Sharded, ThreeRanksRepeatWhereNoBitsArePromised) {
   Case c;
   c.plan = PlanOf::kRowWise;
