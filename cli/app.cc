@@ -121,14 +121,25 @@ int ReportFailure(std::exception_ptr failure) {
 }
 
 namespace {
+
+std::atomic<bool> g_signalled{false};
+
 extern "C" void OnInterrupt(int signal) {
+  g_signalled = true;
   if (g_interrupted.exchange(true)) _exit(128 + signal);
 }
+
+// A terminal that goes away says so more than once, the system and the shell each: that is no second wish.
+extern "C" void OnHangup(int /*signal*/) {
+  if (!g_signalled.exchange(true)) g_interrupted = true;
+}
+
 }  // namespace
 
 void InstallInterruptHandler() {
   std::signal(SIGINT, OnInterrupt);
   std::signal(SIGTERM, OnInterrupt);
+  if (std::signal(SIGHUP, SIG_IGN) != SIG_IGN) std::signal(SIGHUP, OnHangup);  // ignored: nohup's wish
   std::signal(SIGPIPE,
               SIG_IGN);  // a reader that is gone is then an error of the write, and files are cleaned up
 }

@@ -63,8 +63,8 @@ void CheckJsonTarget(const CommonFlags& flags);
 /// or for lack of memory, kInterrupted for Interrupted, else kFailed.
 int ReportFailure(std::exception_ptr failure);
 
-/// Set by SIGINT and SIGTERM after InstallInterruptHandler; a second signal ends the process at once. A
-/// command that installs it looks at the flag often (ThrowIfInterrupted).
+/// Set by SIGINT, SIGTERM and, unless it is ignored, SIGHUP after InstallInterruptHandler; a second SIGINT or
+/// SIGTERM ends the process at once. A command that installs it looks at the flag often (ThrowIfInterrupted).
 extern std::atomic<bool> g_interrupted;
 void InstallInterruptHandler();
 

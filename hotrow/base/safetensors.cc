@@ -1,9 +1,5 @@
 #include "hotrow/base/safetensors.h"
 
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -157,12 +153,13 @@ Header MakeHeader(const std::string& path, const std::vector<SafetensorsWriter::
   return header;
 }
 
-// A device or a pipe would be replaced by the rename.
-void CheckNoDevice(const std::string& path) {
+// A model is no stream: its readers go back and forth.
+const std::string& NoDevice(const std::string& path) {
   std::error_code error;
   if (std::filesystem::exists(path, error) && !std::filesystem::is_regular_file(path, error)) {
     Fail("{}: exists and is not a file", path);
   }
+  return path;
 }
 
 }  // namespace
@@ -266,7 +263,7 @@ std::vector<std::int64_t> SafetensorsReader::ReadI64(const std::string& name) {
 
 std::int64_t SafetensorsWriter::Check(const std::string& path, const std::vector<Tensor>& tensors,
                                       const std::map<std::string, std::string>& metadata) {
-  CheckNoDevice(path);
+  NoDevice(path);
   const Header header = MakeHeader(path, tensors, metadata);
   const std::int64_t bytes = CheckedAdd(std::ssize(header.text), header.data_bytes);
   NeedRoom(path, bytes);
@@ -275,54 +272,27 @@ std::int64_t SafetensorsWriter::Check(const std::string& path, const std::vector
 
 SafetensorsWriter::SafetensorsWriter(const std::string& path, const std::vector<Tensor>& tensors,
                                      const std::map<std::string, std::string>& metadata)
-    : path_(FollowLinks(path)), temporary_(fmt::format("{}.{}.partial", path_, getpid())) {
-  CheckNoDevice(path);
+    : file_(NoDevice(path)) {
   const Header header = MakeHeader(path, tensors, metadata);
   header_bytes_ = std::ssize(header.text);
   expected_bytes_ = header.data_bytes;
-  fd_ = open(temporary_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-  if (fd_ < 0) FailWrite();
   buffer_.reserve(kWriteBufferBytes);
   buffer_ += header.text;
 }
 
-SafetensorsWriter::~SafetensorsWriter() { Abandon(); }
-
-void SafetensorsWriter::Abandon() {
-  if (fd_ < 0) return;
-  close(fd_);
-  fd_ = -1;
-  unlink(temporary_.c_str());
-}
-
-void SafetensorsWriter::WriteOut(const char* data, std::size_t bytes) {
-  while (bytes > 0) {
-    const ssize_t n = write(fd_, data, bytes);
-    if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) FailWrite();
-    data += n;
-    bytes -= static_cast<std::size_t>(n);
-  }
-}
-
-void SafetensorsWriter::FailWrite() const {
-  const int reason = errno;  // before anything else sets it
-  Fail("{}: cannot write: {}", path_, std::strerror(reason));
-}
-
 void SafetensorsWriter::Append(const float* data, std::int64_t count) {
-  HOTROW_CHECK(fd_ >= 0 && count >= 0);
+  HOTROW_CHECK(count >= 0);
   const std::int64_t bytes = CheckedMul(count, static_cast<std::int64_t>(sizeof(float)));
   if (bytes > expected_bytes_ - written_bytes_) {
-    Fail("{}: {} bytes of data were announced, more were appended", path_, expected_bytes_);
+    Fail("{}: {} bytes of data were announced, more were appended", file_.path(), expected_bytes_);
   }
   const auto size = static_cast<std::size_t>(bytes);
   if (buffer_.size() + size > kWriteBufferBytes) {
-    WriteOut(buffer_.data(), buffer_.size());
+    file_.Write(buffer_.data(), buffer_.size());
     buffer_.clear();
   }
   if (size > kWriteBufferBytes) {
-    WriteOut(reinterpret_cast<const char*>(data), size);
+    file_.Write(reinterpret_cast<const char*>(data), size);
   } else {
     buffer_.append(reinterpret_cast<const char*>(data), size);
   }
@@ -330,21 +300,12 @@ void SafetensorsWriter::Append(const float* data, std::int64_t count) {
 }
 
 void SafetensorsWriter::Finish() {
-  HOTROW_CHECK(fd_ >= 0);
   if (written_bytes_ != expected_bytes_) {
-    Fail("{}: {} bytes of data were announced, {} were appended", path_, expected_bytes_, written_bytes_);
+    Fail("{}: {} bytes of data were announced, {} were appended", file_.path(), expected_bytes_,
+         written_bytes_);
   }
-  WriteOut(buffer_.data(), buffer_.size());
-  if (fsync(fd_) != 0 || rename(temporary_.c_str(), path_.c_str()) != 0) FailWrite();
-  close(fd_);
-  fd_ = -1;
-  // The rename lasts once the directory is on disk. Some file systems cannot sync a directory: no harm done.
-  const std::string parent = std::filesystem::path(path_).parent_path().string();
-  const int directory = open(parent.empty() ? "." : parent.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (directory >= 0) {
-    fsync(directory);
-    close(directory);
-  }
+  file_.Write(buffer_.data(), buffer_.size());
+  file_.Finish();
 }
 
 }  // namespace hotrow

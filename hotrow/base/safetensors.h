@@ -10,6 +10,8 @@
 #include <string>
 #include <vector>
 
+#include "hotrow/base/new_file.h"
+
 namespace hotrow {
 
 enum class TensorType { kF32, kF64, kI32, kI64 };
@@ -58,9 +60,8 @@ class SafetensorsReader {
   std::map<std::string, std::string> metadata_;
 };
 
-/// Writes F32 tensors one after another, streamed: only the piece at hand is in memory. The file is written
-/// beside its final name and renamed by Finish, after fsync: a reader never sees half a file, and an
-/// interrupted write leaves the old one. A symbolic link stays, and what it points to is written.
+/// Writes F32 tensors one after another, streamed: only the piece at hand is in memory. A NewFile: a reader
+/// never sees half of it, and an interrupted write leaves the old one.
 class SafetensorsWriter {
  public:
   struct Tensor {
@@ -76,10 +77,6 @@ class SafetensorsWriter {
   /// `path` cannot be written (a missing directory, something that is not a file).
   SafetensorsWriter(const std::string& path, const std::vector<Tensor>& tensors,
                     const std::map<std::string, std::string>& metadata);
-  /// Removes the unfinished file.
-  ~SafetensorsWriter();
-  SafetensorsWriter(const SafetensorsWriter&) = delete;
-  SafetensorsWriter& operator=(const SafetensorsWriter&) = delete;
 
   /// The next `count` floats of the data, tensor after tensor; small pieces are gathered before they are
   /// written. Throws Error when there are more of them than the tensors have, or the disk is full.
@@ -93,17 +90,11 @@ class SafetensorsWriter {
   std::int64_t appended_bytes() const { return header_bytes_ + written_bytes_; }
 
  private:
-  void Abandon();
-  void WriteOut(const char* data, std::size_t bytes);
-  [[noreturn]] void FailWrite() const;
-
-  std::string path_;
-  std::string temporary_;
+  NewFile file_;
   std::string buffer_;
   std::int64_t header_bytes_ = 0;    // with its length
   std::int64_t expected_bytes_ = 0;  // of data
   std::int64_t written_bytes_ = 0;
-  int fd_ = -1;
 };
 
 }  // namespace hotrow

@@ -8,36 +8,30 @@
 #include <string>
 #include <utility>
 
+#include "hotrow/base/new_file.h"
+
 namespace hotrow {
 
-/// Writes beside the final name and renames in Finish, after fsync; without Finish nothing remains. What
-/// exists and is no file, a device or a pipe, is written to as it is: a rename would replace it. A symbolic
-/// link stays, and what it points to is written. Buffered.
+/// A NewFile of text: without Finish nothing remains. Buffered.
 class TextWriter {
  public:
   /// Throws Error when the file cannot be made, or is a directory.
-  explicit TextWriter(std::string path);
-  ~TextWriter();
-  TextWriter(const TextWriter&) = delete;
-  TextWriter& operator=(const TextWriter&) = delete;
+  explicit TextWriter(const std::string& path) : file_(path) {}
 
   template <typename... Args>
   void Print(fmt::format_string<Args...> format, Args&&... args) {
     fmt::format_to(std::back_inserter(buffer_), format, std::forward<Args>(args)...);
     if (buffer_.size() >= kFlushAt) Flush();
   }
-  /// Throws Error when the disk is full or the rename fails.
+  /// Throws Error when the disk is full or the name cannot be given.
   void Finish();
 
  private:
   static constexpr std::size_t kFlushAt = std::size_t{1} << 20;
   void Flush();
-  [[noreturn]] void FailWrite() const;
 
-  std::string path_;
-  std::string temporary_;  // empty: written in place
+  NewFile file_;
   std::string buffer_;
-  int fd_ = -1;
 };
 
 }  // namespace hotrow

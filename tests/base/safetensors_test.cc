@@ -118,8 +118,7 @@ TEST_F(SafetensorsTest, AnUnfinishedWriteLeavesTheOldFile) {
     SafetensorsWriter writer(path_, {{"a", {2}}}, {});
     const float value = 1;
     writer.Append(&value, 1);
-    EXPECT_THROW(writer.Finish(), Error);  // one float is missing
-    EXPECT_EQ(FilesInDirectory(), 2);
+    EXPECT_THROW(writer.Finish(), Error) << "one float is missing";
   }
   EXPECT_EQ(ReadRaw(), "old");
   EXPECT_EQ(FilesInDirectory(), 1);

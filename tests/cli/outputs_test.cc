@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <csignal>
 #include <filesystem>
 
 #include "tests/cli/small_model.h"
@@ -225,18 +226,18 @@ TEST_F(Outputs, APredictionThatFailsLateLeavesNothing) {
 
 TEST_F(Outputs, AnInterruptLeavesNothing) {
   const TemporaryDirectory directory;
-  const auto begun = [&] { return directory.List().size() > 1; };
   std::string text = FileText(small_->data());
   for (int i = 0; i < 2'000'000; ++i) text += "1,2,3,u1\n";
   const std::string data = directory.Write("large.csv", text);
   const ProgramResult predict =
-      RunAndInterrupt({"predict", "--model", small_->model(), "--data", data, "--batch-size", "16", "--out",
-                       directory.File("out"), "--dump-inputs", directory.File("inputs")},
-                      begun);
+      RunAndSignal({"predict", "--model", small_->model(), "--data", data, "--batch-size", "16", "--out",
+                    directory.File("out"), "--dump-inputs", directory.File("inputs")},
+                   directory.path(), {SIGINT});
   EXPECT_EQ(predict.exit_code, 130) << predict.err;
   EXPECT_THAT(directory.List(), ElementsAre("large.csv"));
   const ProgramResult generate =
-      RunAndInterrupt({"data", "generate", "--out", directory.File("out"), "--samples", "50000000"}, begun);
+      RunAndSignal({"data", "generate", "--out", directory.File("out"), "--samples", "50000000"},
+                   directory.path(), {SIGHUP, SIGHUP});
   EXPECT_EQ(generate.exit_code, 130) << generate.err;
   EXPECT_EQ(generate.out, "");
   EXPECT_THAT(directory.List(), ElementsAre("large.csv"));
@@ -254,8 +255,8 @@ std::vector<std::string> WideTables(const std::string& rows, const std::string& 
 
 TEST_F(Outputs, AnInterruptEndsASaveToo) {
   const TemporaryDirectory directory;
-  const ProgramResult result = RunAndInterrupt(WideTables("100000", directory.File("model")),
-                                               [&] { return !directory.List().empty(); });
+  const ProgramResult result =
+      RunAndSignal(WideTables("100000", directory.File("model")), directory.path(), {SIGINT});
   EXPECT_EQ(result.exit_code, 130) << result.err;
   EXPECT_THAT(result.err, HasSubstr("of 1.33"));
   EXPECT_EQ(result.out, "");

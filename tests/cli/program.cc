@@ -25,6 +25,7 @@ namespace {
   argv.push_back(nullptr);
   const int out_fd = open(out.c_str(), O_CREAT | O_WRONLY | O_TRUNC, 0600);
   const int err_fd = open(err.c_str(), O_CREAT | O_WRONLY | O_TRUNC, 0600);
+  for (const int sent : {SIGINT, SIGHUP}) signal(sent, SIG_DFL);  // the tests' own launcher may ignore them
   if (chdir(directory.c_str()) == 0 && dup2(out_fd, 1) >= 0 && dup2(err_fd, 2) >= 0)
     execv(argv[0], argv.data());
   _exit(127);
@@ -72,11 +73,34 @@ ProgramResult RunHotrowInto(const std::string& standard_out, const std::vector<s
   return Run(HOTROW_TEST_BINARY, args, "", standard_out, {});
 }
 
-ProgramResult RunAndInterrupt(const std::vector<std::string>& args, const std::function<bool()>& ready) {
+namespace {
+
+// Whether a process has a file of the directory open that it cannot read.
+bool WritesIn(pid_t process, const std::string& directory) {
+  namespace fs = std::filesystem;
+  const std::string of_process = "/proc/" + std::to_string(process);
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(of_process + "/fd", error)) {
+    const std::string file = fs::read_symlink(entry.path(), error).string();
+    if (error || !file.starts_with(directory + "/")) continue;
+    std::string key;
+    std::string value;
+    std::ifstream info(of_process + "/fdinfo/" + entry.path().filename().string());
+    while (info >> key >> value) {
+      if (key == "flags:" && (std::stoi(value, nullptr, 8) & O_ACCMODE) == O_WRONLY) return true;
+    }
+  }
+  return false;
+}
+
+}  // namespace
+
+ProgramResult RunAndSignal(const std::vector<std::string>& args, const std::string& directory,
+                           const std::vector<int>& signals) {
   return Run(HOTROW_TEST_BINARY, args, "", "", [&](pid_t child) {
     constexpr int kMostWaits = 3000;  // half a minute: a machine may be busy
-    for (int waits = 0; waits < kMostWaits && !ready(); ++waits) usleep(10'000);
-    kill(child, SIGINT);
+    for (int waits = 0; waits < kMostWaits && !WritesIn(child, directory); ++waits) usleep(10'000);
+    for (const int signal : signals) kill(child, signal);
   });
 }
 

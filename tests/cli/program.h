@@ -1,7 +1,6 @@
 #pragma once
 // Runs the program as a user does.
 
-#include <functional>
 #include <string>
 #include <vector>
 
@@ -20,8 +19,10 @@ ProgramResult RunHotrow(const std::vector<std::string>& args, const std::string&
 ProgramResult RunProgram(const std::string& program, const std::vector<std::string>& args);
 /// RunHotrow with stdout going to a file or device of that name, and so `out` empty.
 ProgramResult RunHotrowInto(const std::string& standard_out, const std::vector<std::string>& args);
-/// RunHotrow, interrupting it (SIGINT) as soon as `ready` says so.
-ProgramResult RunAndInterrupt(const std::vector<std::string>& args, const std::function<bool()>& ready);
+/// RunHotrow, sending it `signals` one after another as soon as it writes a file in `directory`, whether that
+/// has a name yet or not.
+ProgramResult RunAndSignal(const std::vector<std::string>& args, const std::string& directory,
+                           const std::vector<int>& signals);
 
 /// RunHotrow, and expects exit 2, nothing on stdout, and one line "error: …" with these parts on stderr.
 void ExpectMistake(const std::vector<std::string>& args, const std::vector<std::string>& parts);

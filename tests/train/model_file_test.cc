@@ -154,7 +154,7 @@ TEST_F(ModelFileTest, AnInterruptLeavesTheOldFile) {
                                  .interrupted = &interrupted};
   EXPECT_THROW(SaveModel(trainer_, path_, {{"note", "new"}}, observer), Interrupted);
   EXPECT_EQ(ReadModelInfo(path_).metadata.at("note"), "old");
-  EXPECT_FALSE(std::filesystem::exists(path_ + "." + std::to_string(getpid()) + ".partial"));
+  EXPECT_FALSE(std::filesystem::exists(path_ + "." + std::to_string(getpid()) + ".tmp"));
 }
 
 }  // namespace

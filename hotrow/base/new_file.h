@@ -1,0 +1,49 @@
+#pragma once
+// A file that is there whole or not at all.
+
+#include <cstddef>
+#include <string>
+
+namespace hotrow {
+
+/// How a NewFile is kept until it is whole.
+enum class UnfinishedFile {
+  /// Without a name (Linux's O_TMPFILE), so that whatever ends the process, nothing remains; under a name
+  /// where the file system has no such files.
+  kUnnamed,
+  kNamed,  ///< beside the final name: a process that is killed leaves it
+};
+
+/// Is written out of sight and gets its name in Finish, after fsync: a reader never sees half a file, and
+/// without Finish what is at the name stays. What exists and is no file, a device or a pipe, is written to as
+/// it is: a rename would replace it. A symbolic link stays, and what it points to is written. Unbuffered.
+class NewFile {
+ public:
+  /// Throws Error when the file cannot be made, or is a directory.
+  explicit NewFile(const std::string& path, UnfinishedFile unfinished = UnfinishedFile::kUnnamed);
+  ~NewFile() { Abandon(); }
+  NewFile(const NewFile&) = delete;
+  NewFile& operator=(const NewFile&) = delete;
+
+  /// Throws Error when the disk is full.
+  void Write(const char* data, std::size_t bytes);
+  /// Nothing may be written after it. Throws Error when the disk is full or the name cannot be given.
+  void Finish();
+  /// Gives the file up; also what the destructor does. Nothing may be written after it.
+  void Abandon();
+
+  /// With links followed.
+  const std::string& path() const { return path_; }
+
+ private:
+  std::string Beside() const;
+  void GiveName();
+  [[noreturn]] void FailWrite() const;
+
+  std::string path_;
+  std::string temporary_;  // empty: has no name yet, or is written in place
+  bool in_place_ = false;
+  int fd_ = -1;
+};
+
+}  // namespace hotrow
