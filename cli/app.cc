@@ -69,8 +69,10 @@ void PrintProgress(const CommonFlags& flags, const std::string& text) {
   if (!flags.quiet) Say(text);
 }
 
+NamedFile JsonTarget(const CommonFlags& flags) { return {"--json", flags.json, true}; }
+
 void CheckJsonTarget(const CommonFlags& flags) {
-  CheckTargets({{"--json", flags.json}}, {{"--config", flags.config}});
+  CheckTargets({JsonTarget(flags)}, {{"--config", flags.config}});
 }
 
 void WriteJson(const CommonFlags& flags, const nlohmann::ordered_json& json) {

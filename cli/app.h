@@ -18,6 +18,8 @@ class MpiSession;
 
 namespace hotrow::cli {
 
+struct NamedFile;
+
 enum ExitCode { kDone = 0, kFailed = 1, kUsersMistake = 2, kInterrupted = 130 };
 
 /// Flags of every command.
@@ -56,6 +58,8 @@ void PrintProgress(const CommonFlags& flags, const std::string& text);
 /// Writes the result to --json FILE (beside, then renamed) or stdout, if asked for. Throws Error when it
 /// cannot.
 void WriteJson(const CommonFlags& flags, const nlohmann::ordered_json& json);
+/// What --json will write, for CheckTargets.
+NamedFile JsonTarget(const CommonFlags& flags);
 /// Throws Error at once when --json names a place that cannot be written: before the work, not after it.
 void CheckJsonTarget(const CommonFlags& flags);
 

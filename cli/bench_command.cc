@@ -12,10 +12,28 @@
 #include "cli/run_ranks.h"
 #include "cli/same_flags.h"
 #include "cli/targets.h"
+#include "cli/unread_flags.h"
 #include "hotrow/base/error.h"
 
 namespace hotrow::cli {
 namespace {
+
+// Those of the model are every part's: parts measure pieces of one.
+void RefuseUnread(const std::string& part, const GivenFlags& given) {
+  if (part != "sparse" && part != "recat" && part != "alltoall" && part != "gemm") return;
+  const std::string run = "--part " + part;
+  given.Refuse(run, {{"--pipeline", "step"},
+                     {"--verify-every", "step"},
+                     {"--profile-dir", "step"},
+                     {"--hash", "step"},
+                     {"--ranks-per-chip", "step"}});
+  if (part == "sparse") return;
+  given.Refuse(run, {{"--sharding", "step or sparse"}, {"--output-permute", "step or sparse"}});
+  if (part == "recat") return;
+  given.Refuse(run, {{"--recat-mode", "step, sparse or recat"}});
+  if (part == "alltoall") return;
+  given.Refuse(run, {{"--id-bytes", "step, sparse, recat or alltoall"}});
+}
 
 void CheckRanksPerChip(const BenchFlags& flags, MpiSession* processes) {
   const std::int64_t ranks = processes != nullptr ? processes->world().size() : flags.over.ranks;
@@ -38,17 +56,19 @@ int RunAlone(BenchFlags& flags, MpiSession* processes) {
 }
 
 void CheckOutputs(const BenchFlags& flags) {
-  std::vector<NamedFile> outputs = {{"--json", flags.common.json}};
+  std::vector<NamedFile> outputs = {JsonTarget(flags.common)};
   if (flags.part == "step") outputs.push_back(TraceTarget(flags.over));
   CheckTargets(outputs, {{"--config", flags.common.config}});
 }
 
 int Run(BenchFlags& flags, CLI::App& app, MpiSession* processes) {
+  const GivenFlags given(app);
   if (!flags.common.config.empty()) ApplyConfigFile(app, flags.common.config);
   if (processes != nullptr) CheckSameFlags(app, processes->world());
   const bool traces = WritesResults(processes) && flags.part == "step";
   const MadeDirectory directory({"--profile-dir", traces ? flags.over.profile_dir : ""});
   if (WritesResults(processes)) CheckOutputs(flags);
+  RefuseUnread(flags.part, given);
   CheckRanksPerChip(flags, processes);
   if (flags.part == "step") return BenchStep(flags, processes);
   if (flags.part == "sparse") return BenchSparse(flags, processes);

@@ -25,10 +25,10 @@ void AddBenchFlags(CLI::App& app, BenchFlags& f) {
   app.add_option("--per-chip-batch", f.per_chip_batch, "Samples a rank")
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 30))
       ->capture_default_str();
-  app.add_option("--steps", f.steps, "Timed steps")
+  app.add_option("--steps", f.steps, "Timed steps; gemm: a fifth of them, 3 at least")
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 30))
       ->capture_default_str();
-  app.add_option("--warmup", f.warmup, "Steps before the timed ones")
+  app.add_option("--warmup", f.warmup, "Steps before the timed ones; gemm: a fifth of them, 1 at least")
       ->check(CLI::Range(std::int64_t{0}, std::int64_t{1} << 30))
       ->capture_default_str();
   app.add_option("--ids", f.ids, "uniform or zipf:ALPHA")->capture_default_str();

@@ -32,9 +32,11 @@ int BenchGemm(const BenchFlags& flags, ThreadPool& pool) {
   tower.Initialize(flags.common.seed, pool);
   UnitGradients gradients(tower.parameters().padded_size(), std::max<std::int64_t>(units, pool.size()));
   GemmLimit limit(tower, GemmLimit::MakeLayers(tower), flags.per_chip_batch, units, gradients, pool);
-  limit.RunOnce();
-  std::vector<double> seconds;
+  // A pass is what a step takes, and varies less.
+  const std::int64_t warmup = std::max<std::int64_t>(1, flags.warmup / 5);
   const std::int64_t passes = std::max<std::int64_t>(3, flags.steps / 5);
+  for (std::int64_t pass = 0; pass < warmup; ++pass) limit.RunOnce();
+  std::vector<double> seconds;
   BenchProgress progress(flags.common, 0, passes);
   for (std::int64_t pass = 0; pass < passes; ++pass) {
     seconds.push_back(limit.RunOnce());
@@ -42,6 +44,8 @@ int BenchGemm(const BenchFlags& flags, ThreadPool& pool) {
   }
   Json json = BenchFields(flags, data, pool.size());
   json["reduction_units"] = units;
+  json["steps"] = passes;
+  json["warmup"] = warmup;
   for (const char* of_tables : {"kernel", "optimizer", "sharding", "recat_mode"}) json.erase(of_tables);
   const double median = Median(seconds);
   json["ms"] = 1e3 * median;

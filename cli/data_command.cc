@@ -12,6 +12,7 @@
 #include "cli/config_file.h"
 #include "cli/data_flags.h"
 #include "cli/targets.h"
+#include "cli/unread_flags.h"
 #include "hotrow/base/error.h"
 #include "hotrow/data/data_info.h"
 #include "hotrow/data/planted.h"
@@ -69,15 +70,14 @@ std::string ReportText(const std::string& path, const PlantedReport& report) {
 }
 
 int RunGenerate(GenerateFlags& flags, CLI::App& app) {
+  const GivenFlags given(app);
   if (!flags.common.config.empty()) ApplyConfigFile(app, flags.common.config);
-  CheckTargets({{"--out", flags.out}, {"--test-out", flags.test_out}, {"--json", flags.common.json}},
+  CheckTargets({{"--out", flags.out}, {"--test-out", flags.test_out}, JsonTarget(flags.common)},
                {{"--config", flags.common.config}});
   if (flags.out.empty()) Fail("--out: missing; it names the file to write");
   if (flags.samples < 1) Fail("--samples {}: at least 1 is needed", flags.samples);
   if (flags.test_samples < 1) Fail("--test-samples {}: at least 1 is needed", flags.test_samples);
-  for (const std::string& path : {flags.out, flags.test_out}) {
-    if (path == "-") Fail("--out -: data are written to a file, whole or not at all; name one");
-  }
+  if (flags.test_out.empty()) given.Refuse("a run without --test-out", {{"--test-samples", "one with it"}});
   const PlantedLayout layout = ParsePlantedLayout(flags.format);
   PlantedConfig config{.seed = flags.common.seed, .rows = {}};
   if (!flags.rows.empty()) config.rows = ParseRows(flags.rows);
@@ -150,14 +150,16 @@ std::string InfoText(const DataInfo& info, const std::vector<std::string>& dense
 }
 
 int RunInfo(InfoFlags& flags, CLI::App& app) {
+  const GivenFlags given(app);
   if (!flags.common.config.empty()) ApplyConfigFile(app, flags.common.config);
   std::vector<NamedFile> inputs = Named("--data", flags.data.data);
   inputs.push_back({"--schema", flags.data.schema});
   inputs.push_back({"--config", flags.common.config});
-  CheckTargets({{"--json", flags.common.json}}, inputs);
+  CheckTargets({JsonTarget(flags.common)}, inputs);
   DataSpec spec = MakeDataSpec(flags.data, flags.common);
   if (spec.format == DataFormat::kSynthetic)
     Fail("--format synthetic: has nothing to read; valid are criteo and csv");
+  RefuseUnread(spec, given);
   spec.need_labels = false;
   const std::shared_ptr<const RecordEncoder> encoder = MakeEncoder(spec);
   const DataInfo info = InspectData(*OpenSource(spec, encoder));

@@ -22,6 +22,20 @@ void AddDataFlags(CLI::App& app, DataFlags& flags) {
       ->capture_default_str();
 }
 
+void RefuseUnread(const DataSpec& spec, const GivenFlags& given) {
+  constexpr FlagReader kData = {"--data", "--format criteo or csv"};
+  constexpr FlagReader kSchema = {"--schema", "--format csv"};
+  switch (spec.format) {
+    case DataFormat::kSynthetic:
+      return given.Refuse("--format synthetic", {kData, kSchema});
+    case DataFormat::kCriteo:
+      return given.Refuse("--format criteo", {kSchema});
+    case DataFormat::kCsv:
+      return given.Refuse("--format csv", {{"--cardinality", "--format criteo or synthetic"},
+                                           {"--max-rows", "--format criteo or synthetic"}});
+  }
+}
+
 DataSpec MakeDataSpec(const DataFlags& flags, const CommonFlags& common) {
   DataSpec spec;
   spec.schema = flags.schema;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "cli/app.h"
+#include "cli/unread_flags.h"
 #include "hotrow/data/open_source.h"
 
 namespace CLI {
@@ -25,6 +26,9 @@ struct DataFlags {
 
 /// --data, --format, --schema, and the table sizes that criteo needs.
 void AddDataFlags(CLI::App& app, DataFlags& flags);
+
+/// Throws Error for one of these flags that the command line gives and the data's format does not read.
+void RefuseUnread(const DataSpec& spec, const GivenFlags& given);
 
 /// The spec of the training files. Throws Error where flags are missing or contradict each other.
 DataSpec MakeDataSpec(const DataFlags& flags, const CommonFlags& common);

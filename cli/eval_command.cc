@@ -19,7 +19,7 @@ int Run(SavedModelFlags& flags, CLI::App& app) {
   std::vector<NamedFile> inputs = Named("--data", flags.data.data);
   inputs.push_back({"--model", flags.model});
   inputs.push_back({"--config", flags.common.config});
-  CheckTargets({{"--json", flags.common.json}}, inputs);
+  CheckTargets({JsonTarget(flags.common)}, inputs);
   ThreadPool pool(flags.common.ThreadCount());
   const SavedModel saved = OpenSavedModel(flags, true, pool);
   const Evaluation evaluation = Evaluate(*saved.trainer, *saved.source, flags.batch_size);

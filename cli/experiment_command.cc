@@ -56,7 +56,7 @@ std::string FindLog(const ExperimentFlags& flags) {
   if (flags.log.empty() && !exists) {
     Fail("{}: no such file here; go to the root of the source tree, or give --log FILE", log);
   }
-  CheckTargets({{"--log", log}, {"--json", flags.common.json}}, {{"experiment", flags.file}});
+  CheckTargets({{"--log", log}, JsonTarget(flags.common)}, {{"experiment", flags.file}});
   // It is read to its end, which a device or a pipe may not have.
   if (exists && !std::filesystem::is_regular_file(log, ignored)) Fail("--log {}: is not a file", log);
   if (exists && access(log.c_str(), R_OK) != 0) Fail("--log {}: cannot be read", log);

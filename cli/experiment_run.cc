@@ -153,7 +153,7 @@ void CheckFlags(const Experiment& experiment) {
     CLI::App app;
     BenchFlags flags;
     AddBenchFlags(app, flags);
-    MakeNumbersStrict(app);
+    MakeValuesStrict(app);
     std::vector<std::string> words = configuration.Arguments();
     words.erase(words.begin());                // "bench"
     std::reverse(words.begin(), words.end());  // as CLI11 wants them

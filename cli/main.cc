@@ -41,7 +41,7 @@ int Main(int argc, char** argv, MpiSession* processes) {
       hotrow::cli::AddPredictCommand(root),    hotrow::cli::AddBenchCommand(root),
       hotrow::cli::AddDataCommand(root),       hotrow::cli::AddPlanCommand(root),
       hotrow::cli::AddExperimentCommand(root), hotrow::cli::AddDoctorCommand(root)};
-  hotrow::cli::MakeNumbersStrict(root);
+  hotrow::cli::MakeValuesStrict(root);
   try {
     hotrow::cli::ParseCommandLine(root, argc, argv);
   } catch (const CLI::Success& e) {  // --help, --version

@@ -40,6 +40,10 @@ std::string CheckNumber(std::string& text) {
   return {};
 }
 
+// Of a flag that is off where its text is empty: a script's variable that is not set must not mean that.
+std::string CheckNotEmpty(std::string& text) { return text.empty() ? "is empty" : ""; }
+std::string CheckNamesAFile(std::string& text) { return text.empty() ? "the name of a file is empty" : ""; }
+
 }  // namespace
 
 ValueKind KindOf(const CLI::Option& option) {
@@ -51,7 +55,7 @@ ValueKind KindOf(const CLI::Option& option) {
   return type.starts_with("FILE") ? ValueKind::kFile : ValueKind::kText;
 }
 
-void MakeNumbersStrict(CLI::App& app) {
+void MakeValuesStrict(CLI::App& app) {
   for (CLI::Option* option : app.get_options()) {
     const auto add = [&](auto check) { option->transform(CLI::Validator(check, "")); };
     switch (KindOf(*option)) {
@@ -64,11 +68,19 @@ void MakeNumbersStrict(CLI::App& app) {
       case ValueKind::kNumber:
         add(CheckNumber);
         break;
-      default:
+      case ValueKind::kFile:
+        add(CheckNamesAFile);
+        break;
+      case ValueKind::kText:
+        if (option->get_default_str().empty()) add(CheckNotEmpty);
+        break;
+      case ValueKind::kFlag:
+        // Twice, and so perhaps in contradiction, is as wrong as it is for a value.
+        option->multi_option_policy(CLI::MultiOptionPolicy::Throw);
         break;
     }
   }
-  for (CLI::App* command : app.get_subcommands({})) MakeNumbersStrict(*command);
+  for (CLI::App* command : app.get_subcommands({})) MakeValuesStrict(*command);
 }
 
 }  // namespace hotrow::cli

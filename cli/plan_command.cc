@@ -15,6 +15,7 @@
 #include "cli/config_file.h"
 #include "cli/data_flags.h"
 #include "cli/targets.h"
+#include "cli/unread_flags.h"
 #include "hotrow/base/error.h"
 #include "hotrow/base/tree_sum.h"
 #include "hotrow/data/criteo_encoder.h"
@@ -94,12 +95,18 @@ void DescribeTables(const PlanFlags& flags, std::vector<TableShape>& tables) {
 }
 
 // The features that `train` has of --format and its like, or `bench` of the same flags.
-std::vector<SparseFeature> Features(const PlanFlags& flags) {
+std::vector<SparseFeature> Features(const PlanFlags& flags, const GivenFlags& given) {
   DataFlags data = flags.data;
-  if (data.schema.empty() && data.format.empty()) data.format = "synthetic";
-  if (data.format == "criteo")
+  if (data.schema.empty() && data.format.empty()) {
+    given.Refuse("a plan for bench's tables", {{"--data", "one for train's, by --format or --schema,"}});
+    data.format = "synthetic";
+  }
+  if (data.format == "criteo") {
+    RefuseUnread({.format = DataFormat::kCriteo}, given);
     return CriteoEncoder(ParseRows(data.cardinality, data.max_rows)).description().features;
+  }
   const DataSpec spec = MakeDataSpec(data, flags.common);
+  RefuseUnread(spec, given);
   if (spec.format == DataFormat::kCsv) return MakeEncoder(spec)->description().features;
   const std::vector<std::string> names = NumberedNames("f", static_cast<std::int64_t>(spec.rows.size()));
   std::vector<SparseFeature> features;
@@ -108,9 +115,9 @@ std::vector<SparseFeature> Features(const PlanFlags& flags) {
 }
 
 // Their tables, as `train` and `bench` name them.
-std::vector<TableShape> ModelTables(const PlanFlags& flags) {
+std::vector<TableShape> ModelTables(const PlanFlags& flags, const GivenFlags& given) {
   std::vector<TableShape> tables;
-  for (const SparseFeature& feature : Features(flags)) {
+  for (const SparseFeature& feature : Features(flags, given)) {
     TableShape& table = tables.emplace_back();
     table.name = "t_" + feature.name;
     table.rows = feature.rows;
@@ -171,16 +178,18 @@ Json Report(const char* action, const ShardingPlan& plan, const std::vector<Tabl
   return json;
 }
 
-void Begin(CLI::App& app, const PlanFlags& flags, bool needs_plan) {
+GivenFlags Begin(CLI::App& app, const PlanFlags& flags, bool needs_plan) {
+  GivenFlags given(app);
   if (!flags.common.config.empty()) ApplyConfigFile(app, flags.common.config);
-  CheckTargets({{"--out", flags.out}, {"--json", flags.common.json}},
+  CheckTargets({{"--out", flags.out}, JsonTarget(flags.common)},
                {{"--plan", flags.plan}, {"--config", flags.common.config}});
   if (needs_plan && flags.plan.empty()) Fail("--plan: which plan file? It is missing");
+  return given;
 }
 
 int Make(CLI::App& app, PlanFlags& flags) {
-  Begin(app, flags, false);
-  const std::vector<TableShape> tables = ModelTables(flags);
+  const GivenFlags given = Begin(app, flags, false);
+  const std::vector<TableShape> tables = ModelTables(flags, given);
   const PlanKind kind = ParsePlanKind(flags.sharding);
   if (flags.ranks_per_group != 0 && kind != PlanKind::kGrid) {
     Fail("--ranks-per-group {}: only --sharding grid has groups", flags.ranks_per_group);
@@ -218,14 +227,15 @@ std::string BitsText(const ShardingPlan& plan, std::int64_t units) {
 }
 
 int ValidateFile(CLI::App& app, PlanFlags& flags) {
-  Begin(app, flags, true);
+  const GivenFlags given = Begin(app, flags, true);
   const ShardingPlan plan = LoadPlan(flags.plan);
   Validate(plan, flags.plan);
   const std::int64_t world = flags.ranks == 0 ? plan.world : flags.ranks;
   const bool names_model = app.count("--cardinality") + app.count("--max-rows") +
-                               app.count("--embedding-dim") + app.count("--format") + app.count("--schema") >
+                               app.count("--embedding-dim") + app.count("--format") + app.count("--schema") +
+                               app.count("--data") >
                            0;
-  PlanForModel(plan, names_model ? ModelTables(flags) : TablesOf(plan, flags), world, flags.plan);
+  PlanForModel(plan, names_model ? ModelTables(flags, given) : TablesOf(plan, flags), world, flags.plan);
   if (flags.reduction_units != 0) ValidateReductionUnits(flags.reduction_units, world);
   const std::int64_t units =
       flags.reduction_units != 0 ? flags.reduction_units : DefaultReductionUnits(world);

@@ -76,13 +76,11 @@ std::string InputLine(const Batch& batch, std::int64_t sample) {
 
 int Run(PredictFlags& flags, CLI::App& app) {
   if (!flags.saved.common.config.empty()) ApplyConfigFile(app, flags.saved.common.config);
-  if (flags.out.empty()) Fail("--out: is empty; a file, or - for stdout");
-  if (flags.dump_inputs == "-") Fail("--dump-inputs -: stdout is for predictions; a file is needed");
   std::vector<NamedFile> inputs_read = Named("--data", flags.saved.data.data);
   inputs_read.push_back({"--model", flags.saved.model});
   inputs_read.push_back({"--config", flags.saved.common.config});
   CheckTargets(
-      {{"--out", flags.out}, {"--dump-inputs", flags.dump_inputs}, {"--json", flags.saved.common.json}},
+      {{"--out", flags.out, true}, {"--dump-inputs", flags.dump_inputs}, JsonTarget(flags.saved.common)},
       inputs_read);
   if (flags.saved.common.json == "-" && flags.out == "-") {
     Fail("--json -: stdout has the predictions already; name a file there or in --out");

@@ -27,6 +27,8 @@ bool SameFile(const fs::path& a, const fs::path& b) {
 }
 
 void CheckWritable(const NamedFile& output) {
+  if (output.path == "-")
+    Fail("{} -: is written whole or not at all, so not to stdout; name a file", output.flag);
   const fs::path path(output.path);
   std::error_code ignored;
   if (fs::is_directory(path, ignored)) Fail("{} {}: is a directory", output.flag, output.path);
@@ -50,7 +52,7 @@ std::vector<NamedFile> Named(const std::string& flag, const std::vector<std::str
 void CheckTargets(const std::vector<NamedFile>& outputs, const std::vector<NamedFile>& inputs) {
   std::vector<NamedFile> others = inputs;
   for (const NamedFile& output : outputs) {
-    if (!IsAFile(output)) continue;
+    if (output.path.empty() || (output.path == "-" && output.may_be_stdout)) continue;
     CheckWritable(output);
     if (IsADevice(output.path)) continue;
     for (const NamedFile& other : others) {

@@ -22,6 +22,7 @@
 #include "cli/run_ranks.h"
 #include "cli/same_flags.h"
 #include "cli/targets.h"
+#include "cli/unread_flags.h"
 #include "hotrow/base/error.h"
 #include "hotrow/base/system.h"
 #include "hotrow/comm/collectives.h"
@@ -169,12 +170,25 @@ LoopConfig LoopOf(const TrainFlags& flags) {
   return loop;
 }
 
-DataSpec TrainingSpec(const TrainFlags& flags) {
+void RefuseUnread(const TrainFlags& flags, const DataSpec& spec, const GivenFlags& given) {
+  RefuseUnread(spec, given);
+  if (spec.format == DataFormat::kSynthetic) {
+    if (!flags.eval_data.empty()) Fail("--eval-data: --format synthetic reads no files");
+    given.Refuse("--format synthetic", {{"--shuffle", "--format criteo or csv"}});
+  } else {
+    const char* const synthetic = "--format synthetic";
+    given.Refuse(spec.format == DataFormat::kCsv ? "--format csv" : "--format criteo",
+                 {{"--samples", synthetic}, {"--multi-hot", synthetic}, {"--ids", synthetic}});
+  }
+  if (flags.eval_data.empty()) given.Refuse("a run without --eval-data", {{"--eval-every", "one with it"}});
+}
+
+DataSpec TrainingSpec(const TrainFlags& flags, const GivenFlags& given) {
   DataSpec spec = MakeDataSpec(flags.data, flags.common);
+  RefuseUnread(flags, spec, given);
   spec.shuffle = flags.shuffle;
   spec.refuse_bad_ids = ParseBadIds(flags.model.bad_ids) == BadIds::kError;
   if (spec.format == DataFormat::kSynthetic) {
-    if (!flags.eval_data.empty()) Fail("--eval-data: --format synthetic reads no files");
     spec.bag_sizes = ParseMultiHot(flags.multi_hot, static_cast<std::int64_t>(spec.rows.size()));
     spec.ids = ParseIdDistribution(flags.ids);
     spec.samples = flags.samples;
@@ -191,7 +205,7 @@ void CheckOutputs(const TrainFlags& flags) {
     const std::vector<NamedFile> named = Named(flag, *paths);
     inputs.insert(inputs.end(), named.begin(), named.end());
   }
-  CheckTargets({{"--save", flags.save}, {"--json", flags.common.json}, TraceTarget(flags.over)}, inputs);
+  CheckTargets({{"--save", flags.save}, JsonTarget(flags.common), TraceTarget(flags.over)}, inputs);
 }
 
 // What all ranks of this process train on and evaluate with.
@@ -201,8 +215,8 @@ struct TrainData {
   std::unique_ptr<BatchSource> eval_source;
 };
 
-TrainData OpenData(const TrainFlags& flags) {
-  const DataSpec spec = TrainingSpec(flags);
+TrainData OpenData(const TrainFlags& flags, const GivenFlags& given) {
+  const DataSpec spec = TrainingSpec(flags, given);
   TrainData data;
   data.encoder = MakeEncoder(spec);
   data.source = OpenSource(spec, data.encoder);
@@ -319,11 +333,12 @@ class TrainRun {
 };
 
 int Run(TrainFlags& flags, CLI::App& app, MpiSession* processes) {
+  const GivenFlags given(app);
   if (!flags.common.config.empty()) ApplyConfigFile(app, flags.common.config);
   if (processes != nullptr) CheckSameFlags(app, processes->world());
   const MadeDirectory directory({"--profile-dir", WritesResults(processes) ? flags.over.profile_dir : ""});
   if (WritesResults(processes)) CheckOutputs(flags);
-  TrainData data = OpenData(flags);
+  TrainData data = OpenData(flags, given);
   CheckLoop(LoopOf(flags), data.source->description(), data.eval_source != nullptr);
   InstallInterruptHandler();
   return RunRanks(processes, flags.over.ranks, [&](Communicator& comm, const RanksOfHost& host) {

@@ -182,6 +182,63 @@ TEST(Config, NegatedFlagsAndListsMeanWhatTheySay) {
   EXPECT_NE(losses(tower + "[train]\nno_shuffle = false\n", {}), in_order);
 }
 
+// Hours of training are not saved by `--save "$UNSET"`.
+TEST(Command, EmptyTextsAreNoWayToLeaveAFlagOut) {
+  const SmallModel small;
+  for (const char* flag : {"--save", "--json", "--config", "--eval-data", "--schema"}) {
+    ExpectMistake({"train", "--data", small.data(), flag, ""},
+                  {std::string(flag) + ": the name of a file is empty"});
+  }
+  for (const char* flag : {"--profile-dir", "--format", "--dense-optimizer"}) {
+    ExpectMistake({"train", "--data", small.data(), flag, ""}, {std::string(flag) + ": is empty"});
+  }
+  ExpectMistake({"train", "--config", small.directory().Write("c.toml", "save = \"\"\n")},
+                {"c.toml:1: save: ", "the name of a file is empty"});
+}
+
+TEST(Command, FlagsAreGivenOnce) {
+  ExpectMistake({"train", "--shuffle", "--no-shuffle"}, {"--shuffle: At Most 1"});
+  ExpectMistake({"bench", "--quiet", "--quiet=false"}, {"--quiet: At Most 1"});
+  ExpectMistake({"bench", "--steps", "3", "--steps", "4"}, {"--steps: At Most 1"});
+}
+
+TEST(Command, FlagsThatARunWouldNotReadAreMistakes) {
+  const SmallModel small;
+  const auto train = [&](const std::vector<std::string>& more, const std::vector<std::string>& parts) {
+    std::vector<std::string> args = {"train", "--batch-size", "8"};
+    args.insert(args.end(), more.begin(), more.end());
+    ExpectMistake(args, parts);
+  };
+  for (const char* flag : {"--samples", "--multi-hot", "--ids"}) {
+    train({"--data", small.data(), "--schema", small.schema(), flag, "1"},
+          {flag, ": --format csv does not read it; --format synthetic does"});
+  }
+  for (const char* flag : {"--cardinality", "--max-rows"}) {
+    train({"--data", small.data(), "--schema", small.schema(), flag, "1"},
+          {flag, ": --format csv does not read it; --format criteo or synthetic does"});
+    ExpectMistake({"data", "info", "--data", small.data(), "--schema", small.schema(), flag, "1"}, {flag});
+  }
+  train({"--data", small.data(), "--format", "criteo", "--schema", small.schema()},
+        {"--schema: --format criteo does not read it; --format csv does"});
+  train({"--data", small.data(), "--format", "synthetic"}, {"--data: --format synthetic does not read it"});
+  train({"--format", "synthetic", "--no-shuffle"}, {"--shuffle: --format synthetic does not read it"});
+  train({"--data", small.data(), "--schema", small.schema(), "--eval-every", "1"},
+        {"--eval-every: a run without --eval-data does not read it"});
+  ExpectMistake({"data", "generate", "--out", small.directory().File("new"), "--test-samples", "5"},
+                {"--test-samples: a run without --test-out"});
+  ExpectMistake({"plan", "make", "--data", small.data()}, {"--data: a plan for bench's tables"});
+  ExpectMistake({"plan", "make", "--data", small.data(), "--format", "synthetic"}, {"--data: "});
+  EXPECT_FALSE(std::filesystem::exists(small.directory().File("new")));
+}
+
+TEST(Config, KeysThatARunWouldNotReadArePassedOver) {
+  const SmallModel small;
+  const std::string config = small.directory().Write("c.toml", "samples = 7\ncardinality = \"mlperf\"\n");
+  const ProgramResult result = RunHotrow({"train", "--data", small.data(), "--schema", small.schema(),
+                                          "--batch-size", "8", "--config", config, "--quiet"});
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+}
+
 class BadData : public ::testing::Test {
  protected:
   static void SetUpTestSuite() { small_ = std::make_unique<SmallModel>(); }

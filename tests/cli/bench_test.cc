@@ -241,6 +241,27 @@ TEST(Bench, MistakesExitWith2AndSayWhatIsValid) {
   ExpectMistake({"trian"}, {});
 }
 
+TEST(Bench, FlagsOfOtherPartsAreMistakes) {
+  const std::vector<std::pair<std::string, std::vector<std::vector<std::string>>>> unread = {
+      {"sparse",
+       {{"--profile-dir", "d"},
+        {"--pipeline", "off"},
+        {"--verify-every", "1"},
+        {"--hash"},
+        {"--ranks-per-chip", "1"}}},
+      {"recat", {{"--profile-dir", "d"}, {"--sharding", "grid"}, {"--output-permute", "cpu"}}},
+      {"alltoall", {{"--hash"}, {"--sharding", "grid"}, {"--recat-mode", "tc"}}},
+      {"gemm", {{"--profile-dir", "d"}, {"--recat-mode", "tc"}, {"--id-bytes", "8"}}}};
+  for (const auto& [part, flags] : unread) {
+    for (std::vector<std::string> flag : flags) {
+      const std::string name = flag.front();
+      flag.insert(flag.end(), {"--part", part});
+      ExpectMistake(Small(flag), {name + ": --part " + part + " does not read it; step"});
+    }
+  }
+  ExpectMistake(Small({"--part", "spars", "--profile-dir", "d"}), {"--part spars: valid: step"});
+}
+
 TEST(Bench, TablesLargerThanMemorySayWhatIsNeeded) {
   ExpectMistake(
       {"bench", "--cardinality", "90000000000", "--multi-hot", "one", "--tables", "eager", "--steps", "1"},

@@ -110,7 +110,7 @@ TEST(Data, MistakesExitWithTwoAndLeaveNothing) {
       {{"data", "generate", "--out", out, "--test-out", out},
        "is the file of --out too, which it would overwrite"},
       {{"data", "generate", "--out", directory.path()}, "is a directory"},
-      {{"data", "generate", "--out", "-"}, "--out -: data are written to a file"},
+      {{"data", "generate", "--out", "-"}, "--out -: is written whole or not at all"},
       {{"data", "generate", "--out", out, "--samples", "1000000000000000"},
        "the true log-odds of 1000000000000000 samples: "},
       {{"data", "generate", "--out", "/no/such/dir/f"}, "--out /no/such/dir/f: no directory /no/such/dir"},

@@ -48,6 +48,13 @@ TEST_F(Outputs, AreNoInputs) {
   EXPECT_EQ(before, (std::vector<std::string>{FileText(model), FileText(data), FileText(schema)}));
 }
 
+TEST_F(Outputs, AreNoStreamsWhereTheyAreWholeOrNotThere) {
+  ExpectMistake(TrainArgs({"--save", "-"}), {"--save -: ", "name a file"});
+  ExpectMistake(small_->Args("predict", {"--dump-inputs", "-"}), {"--dump-inputs -: ", "name a file"});
+  ExpectMistake({"data", "generate", "--out", "-"}, {"--out -: ", "name a file"});
+  ExpectMistake({"plan", "make", "--out", "-"}, {"--out -: ", "name a file"});
+}
+
 TEST_F(Outputs, AreNoInputsByAnotherNameEither) {
   const TemporaryDirectory directory;
   fs::create_symlink(small_->data(), directory.File("link.csv"));
@@ -86,9 +93,7 @@ TEST_F(Outputs, NeedAPlace) {
   fs::create_symlink("/no/such/place", directory.File("link"));
   ExpectMistake(small_->Args("predict", {"--out", directory.File("link")}),
                 {"--out", "no directory /no/such"});
-  ExpectMistake(small_->Args("predict", {"--out", ""}), {"--out: is empty"});
-  ExpectMistake(small_->Args("predict", {"--dump-inputs", "-"}),
-                {"--dump-inputs -: stdout is for predictions"});
+  ExpectMistake(small_->Args("predict", {"--out", ""}), {"--out: the name of a file is empty"});
   ExpectMistake(small_->Args("predict", {"--json", "-"}), {"--json -: stdout has the predictions already"});
   // Where even root cannot make a file, the first write says so.
   ExpectMistake(small_->Args("predict", {"--out", "/proc/predictions"}), {"/proc/predictions: cannot write"});
@@ -172,7 +177,8 @@ TEST_F(Outputs, AStderrThatTakesNothingChangesNothingElse) {
   for (const char* streams : {"2>/dev/full", "2>&-", "<&- >&- 2>&-"}) {
     EXPECT_EQ(RunWithStreams(streams, mistake).exit_code, 2) << streams;
     const TemporaryDirectory directory;
-    std::vector<std::string> train = TrainArgs({"--save", directory.File("model"), "--eval-every", "0.1"});
+    std::vector<std::string> train =
+        TrainArgs({"--save", directory.File("model"), "--eval-data", small_->data(), "--eval-every", "0.1"});
     const bool has_stdout = std::string(streams).find(">&- 2") == std::string::npos;
     if (!has_stdout) train.push_back("--quiet");
     EXPECT_EQ(RunWithStreams(streams, train).exit_code, 0) << streams;
