@@ -6,65 +6,14 @@
 
 #include <algorithm>
 #include <fstream>
-#include <limits>
-#include <sstream>
 
 #include "hotrow/base/error.h"
+#include "hotrow/base/memory.h"
 #include "hotrow/base/size.h"
 
 namespace hotrow {
-namespace {
 
-constexpr std::int64_t kNone = std::numeric_limits<std::int64_t>::max();
-
-// "MemAvailable:  123 kB" of /proc/meminfo and "VmRSS: …" of /proc/self/status, in bytes.
-std::int64_t KilobyteField(const char* path, const std::string& key) {
-  std::ifstream file(path);
-  std::string line;
-  while (std::getline(file, line)) {
-    if (line.compare(0, key.size(), key) != 0) continue;
-    std::istringstream fields(line.substr(key.size()));
-    std::int64_t kilobytes = 0;
-    if (fields >> kilobytes) return kilobytes * 1024;
-  }
-  return kNone;
-}
-
-// A file that holds one number; "max" or no file means no limit.
-std::int64_t NumberFile(const std::string& path) {
-  std::ifstream file(path);
-  std::int64_t value = 0;
-  return file >> value ? value : kNone;
-}
-
-struct Cgroup {
-  std::int64_t limit = kNone;
-  std::int64_t used = 0;
-};
-
-Cgroup ReadCgroup() {
-  const struct {
-    const char* limit;
-    const char* used;
-  } candidates[] = {
-      {"/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory.current"},
-      {"/sys/fs/cgroup/memory/memory.limit_in_bytes", "/sys/fs/cgroup/memory/memory.usage_in_bytes"}};
-  for (const auto& c : candidates) {
-    Cgroup group{NumberFile(c.limit), NumberFile(c.used)};
-    if (group.limit != kNone && group.used != kNone) return group;
-  }
-  return {};
-}
-
-}  // namespace
-
-std::int64_t AvailableMemory() {
-  const std::int64_t kernel = KilobyteField("/proc/meminfo", "MemAvailable:");
-  const Cgroup group = ReadCgroup();
-  const std::int64_t in_group =
-      group.limit == kNone ? kNone : std::max<std::int64_t>(0, group.limit - group.used);
-  return std::min(kernel, in_group);
-}
+std::int64_t AvailableMemory() { return ReadMemory().available; }
 
 void NeedMemory(std::int64_t bytes, std::string_view what) {
   constexpr std::int64_t kAskedFor = std::int64_t{64} << 20;
@@ -74,9 +23,7 @@ void NeedMemory(std::int64_t bytes, std::string_view what) {
   Fail("{}: {:.2f} GiB are needed, {:.2f} GiB are available", what, GiB(bytes), GiB(available));
 }
 
-std::int64_t TotalMemory() {
-  return std::min(KilobyteField("/proc/meminfo", "MemTotal:"), ReadCgroup().limit);
-}
+std::int64_t TotalMemory() { return ReadMemory().total; }
 
 std::int64_t PeakResidentBytes() {
   rusage usage{};
@@ -84,10 +31,7 @@ std::int64_t PeakResidentBytes() {
   return static_cast<std::int64_t>(usage.ru_maxrss) * 1024;
 }
 
-std::int64_t ResidentBytes() {
-  const std::int64_t bytes = KilobyteField("/proc/self/status", "VmRSS:");
-  return bytes == kNone ? 0 : bytes;
-}
+std::int64_t ResidentBytes() { return NumberBehind("/proc/self/status", "VmRSS:", 0) * 1024; }
 
 int AvailableCores() {
   cpu_set_t set;

@@ -7,15 +7,15 @@
 
 namespace hotrow {
 
-/// Bytes a process can still allocate without swapping: the smaller of the kernel's MemAvailable and what the
-/// process's cgroup (v1 or v2) leaves.
+/// Bytes a process can still allocate without swapping: the smallest of the kernel's MemAvailable and what
+/// the process's cgroups leave (base/memory.h).
 std::int64_t AvailableMemory();
 
 /// Throws Error naming `what`, the bytes it needs and those available, when there are fewer. Below 64 MiB
 /// nothing is asked: reading the limits costs more.
 void NeedMemory(std::int64_t bytes, std::string_view what);
 
-/// Bytes of memory of the machine, or of the cgroup where that is smaller.
+/// Bytes of memory of the machine, or of the smallest limit of a cgroup where that is smaller.
 std::int64_t TotalMemory();
 
 /// Largest resident set of this process so far, in bytes.
