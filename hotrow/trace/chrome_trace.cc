@@ -99,12 +99,16 @@ std::string SerializeTrace(const RankTrace& trace) {
 
 RankTrace ParseTrace(std::string_view bytes) {
   Header header;
+  // Before memory is made for what the bytes only claim to hold; a count below 0 is a large one.
+  const auto expect = [&](std::uint64_t count, std::size_t size) {
+    if (count > bytes.size() / size)
+      Fail("a rank's trace is cut short: {} bytes are left for {} times {}", bytes.size(), count, size);
+  };
   const auto take = [&](void* to, std::size_t count) {
-    if (bytes.size() < count)
-      Fail("a rank's trace is cut short: {} bytes, {} more expected", bytes.size(), count);
     if (count > 0) std::memcpy(to, bytes.data(), count);
     bytes.remove_prefix(count);
   };
+  expect(1, sizeof(header));
   take(&header, sizeof(header));
   if (header.magic != kMagic) Fail("a rank's trace does not begin like one");
   RankTrace trace;
@@ -112,10 +116,13 @@ RankTrace ParseTrace(std::string_view bytes) {
   trace.clock_offset_ns = header.clock_offset_ns;
   trace.clock_error_ns = header.clock_error_ns;
   trace.dropped = header.dropped;
+  expect(static_cast<std::uint64_t>(header.host_bytes), 1);
   trace.host.resize(static_cast<std::size_t>(header.host_bytes));
   take(trace.host.data(), trace.host.size());
+  expect(static_cast<std::uint64_t>(header.events), sizeof(TraceEvent));
   trace.events.resize(static_cast<std::size_t>(header.events));
   take(trace.events.data(), trace.events.size() * sizeof(TraceEvent));
+  if (!bytes.empty()) Fail("a rank's trace has {} bytes behind its end", bytes.size());
   return trace;
 }
 

@@ -4,8 +4,10 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <limits>
 #include <nlohmann/json.hpp>
 
 #include "hotrow/base/error.h"
@@ -114,6 +116,24 @@ TEST(SerializeTrace, RefusesWhatIsNotOne) {
   std::string other = bytes;
   other[0] = 'x';
   EXPECT_THROW(ParseTrace(other), Error);
+  EXPECT_THROW(ParseTrace(bytes + "x"), Error);
+}
+
+// No memory is asked for by them, and no product of them wraps around.
+TEST(SerializeTrace, RefusesCountsThatTheBytesDoNotHold) {
+  const std::string bytes = SerializeTrace(Example(0, 0));
+  constexpr std::size_t kHostBytes = 5 * sizeof(std::int64_t);  // the header's last two numbers
+  constexpr std::size_t kEvents = 6 * sizeof(std::int64_t);
+  constexpr std::int64_t kWraps = (std::int64_t{1} << 62) / static_cast<std::int64_t>(sizeof(TraceEvent)) * 4;
+  for (const std::size_t place : {kHostBytes, kEvents}) {
+    for (const std::int64_t count :
+         {std::int64_t{-1}, std::int64_t{3}, std::int64_t{1} << 40, kWraps,
+          std::numeric_limits<std::int64_t>::max(), std::numeric_limits<std::int64_t>::min()}) {
+      std::string bad = bytes;
+      std::memcpy(bad.data() + place, &count, sizeof(count));
+      EXPECT_THROW(ParseTrace(bad), Error) << place << " " << count;
+    }
+  }
 }
 
 }  // namespace
