@@ -19,6 +19,13 @@ class CrossNetRunner : public InteractionRunner {
     dv_ = arena.Add(rows * layers_.front().v.linear().out());
   }
 
+  void Prepare(std::int64_t rows, std::optional<Accumulate> backward) override {
+    for (Layer& layer : layers_) {
+      layer.v.Prepare(rows, backward);
+      layer.w.Prepare(rows, backward);
+    }
+  }
+
   const float* Forward(std::int64_t rows, const float* x0) override {
     const float* x = x0;
     for (Layer& layer : layers_) {

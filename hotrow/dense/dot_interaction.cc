@@ -115,6 +115,7 @@ class DotRunner : public InteractionRunner {
         output_(arena.Add(rows * stride)),
         output_gradient_(arena.Add(rows * stride)) {}
 
+  void Prepare(std::int64_t, std::optional<Accumulate>) override {}  // no matrix products
   const float* Forward(std::int64_t rows, const float* x) override {
     DotForward(x, rows, vectors_, dim_, stride_, arena_->at(output_));
     return arena_->at(output_);

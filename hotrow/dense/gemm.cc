@@ -140,7 +140,7 @@ struct Gemm::Impl {
     AddArgument(DNNL_ARG_DST, c, description.dst_desc());
     AddArgument(DNNL_ARG_SCRATCHPAD, scratchpad, description.scratchpad_desc());
     if (spec.bias) AddArgument(DNNL_ARG_BIAS, bias, Plain(1, spec.n, ElementType::kF32));
-    scratch->EnsureBytes(static_cast<std::int64_t>(description.scratchpad_desc().get_size()));
+    scratch->AddGemm(static_cast<std::int64_t>(description.scratchpad_desc().get_size()));
   }
 
   void Run(const void* a_data, const void* b_data, const float* bias_data, void* c_data) {

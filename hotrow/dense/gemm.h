@@ -34,10 +34,18 @@ struct GemmSpec {
 /// Memory that the kernels of one thread share while they run. Gemms keep a reference: it must outlive them.
 class GemmScratch {
  public:
-  void EnsureBytes(std::int64_t bytes) { memory_.EnsureSize(bytes); }
+  /// Room for one more Gemm, which needs `bytes`.
+  void AddGemm(std::int64_t bytes) {
+    memory_.EnsureSize(bytes);
+    ++gemms_;
+  }
   void* data() { return memory_.data(); }
 
+  /// Gemms made on this memory so far, those that are gone included.
+  std::int64_t gemms() const { return gemms_; }
+
  private:
+  std::int64_t gemms_ = 0;
   Buffer<char> memory_;
 };
 

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "hotrow/dense/arena.h"
@@ -15,6 +16,9 @@ namespace hotrow {
 class InteractionRunner {
  public:
   virtual ~InteractionRunner() = default;
+
+  /// As LinearRunner's, for all layers.
+  virtual void Prepare(std::int64_t rows, std::optional<Accumulate> backward) = 0;
 
   /// The over arch's input [rows, out_padded()], kept until output_gradient() is written.
   virtual const float* Forward(std::int64_t rows, const float* x) = 0;

@@ -80,6 +80,13 @@ Gemm& LinearRunner::MadeWeightGradient(std::int64_t rows, Accumulate accumulate)
   return *gemm;
 }
 
+void LinearRunner::Prepare(std::int64_t rows, std::optional<Accumulate> backward) {
+  MadeForward(rows);
+  if (!backward) return;
+  MadeWeightGradient(rows, *backward);
+  if (linear_->spec().input_gradient) MadeInputGradient(rows);
+}
+
 const Gemm& LinearRunner::ForwardProduct(std::int64_t rows) { return MadeForward(rows); }
 const Gemm& LinearRunner::InputGradientProduct(std::int64_t rows) { return MadeInputGradient(rows); }
 const Gemm& LinearRunner::WeightGradientProduct(std::int64_t rows, Accumulate accumulate) {

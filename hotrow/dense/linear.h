@@ -51,14 +51,17 @@ class Linear {
   std::optional<PackedWeights> input_gradient_weights_;
 };
 
-/// A layer's products for one thread. Products are made when a number of rows is first seen and kept, the
-/// sixteen numbers last used: a training run sees two or three.
+/// A layer's products for one thread. Products are made by Prepare, or else when a number of rows is first
+/// seen, and kept, the sixteen numbers last used: a training run sees two or three.
 class LinearRunner {
  public:
   /// Both must outlive the runner.
   LinearRunner(const Linear& linear, GemmScratch& scratch) : linear_(&linear), scratch_(&scratch) {}
 
   const Linear& linear() const { return *linear_; }
+
+  /// Makes the products of a forward and, unless nullopt, of a backward whose weight gradient accumulates so.
+  void Prepare(std::int64_t rows, std::optional<Accumulate> backward);
 
   /// y[rows, out] = relu(x[rows, in] · W + bias), as far as the layer has them.
   void Forward(std::int64_t rows, const float* x, float* y);

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -35,6 +36,11 @@ class MlpRunner {
   MlpRunner(const Mlp& mlp, GemmScratch& scratch, Arena& arena, std::int64_t rows);
 
   bool empty() const { return layers_.empty(); }
+
+  /// As LinearRunner's, for all layers.
+  void Prepare(std::int64_t rows, std::optional<Accumulate> backward) {
+    for (LinearRunner& layer : layers_) layer.Prepare(rows, backward);
+  }
 
   /// The last layer's output [rows, out], kept for Backward. x [rows, padded in].
   const float* Forward(std::int64_t rows, const float* x);

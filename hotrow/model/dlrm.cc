@@ -24,6 +24,23 @@ class DlrmTower::Workspace : public TowerWorkspace {
     arena.Allocate();
   }
 
+  void Prepare(std::int64_t unit_rows, bool backward) override {
+    for (std::int64_t first = 0; first < unit_rows; first += kMicroBatch) {
+      const std::int64_t of_micro_batch = std::min(kMicroBatch, unit_rows - first);
+      std::optional<Accumulate> accumulate;
+      if (backward) accumulate = OfMicroBatch(first);
+      dense_arch.Prepare(of_micro_batch, accumulate);
+      interaction->Prepare(of_micro_batch, accumulate);
+      over_arch.Prepare(of_micro_batch, accumulate);
+    }
+  }
+  std::int64_t products_made() const override { return scratch.gemms(); }
+
+  // Whether the micro-batch that starts at this row of a unit adds to the unit's gradient.
+  static Accumulate OfMicroBatch(std::int64_t first) {
+    return first == 0 ? Accumulate::kNo : Accumulate::kYes;
+  }
+
   GemmScratch scratch;
   Arena arena;
   std::int64_t rows;
@@ -180,7 +197,7 @@ double DlrmTower::ForwardBackward(const TowerBatch& batch, std::span<float> grad
     const Activations kept = ForwardRows(rows, scratch);
     loss = BceWithLogits(rows.logits, rows.labels, rows.rows, batch.gradient_scale, loss,
                          scratch.arena.at(scratch.dlogits));
-    BackwardRows(rows, kept, first == 0 ? Accumulate::kNo : Accumulate::kYes, gradient.data(), scratch);
+    BackwardRows(rows, kept, Workspace::OfMicroBatch(first), gradient.data(), scratch);
   }
   parameters_.ZeroPadding(gradient.data());
   return loss;

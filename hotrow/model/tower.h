@@ -40,6 +40,12 @@ struct TowerBatch {
 class TowerWorkspace {
  public:
   virtual ~TowerWorkspace() = default;
+
+  /// Makes the matrix products of a unit of `rows` rows: of Forward, and of ForwardBackward when
+  /// `backward`. A unit makes what it lacks, at the cost of milliseconds and memory in the middle of a step.
+  virtual void Prepare(std::int64_t rows, bool backward) = 0;
+  /// Products made so far, by Prepare and by units.
+  virtual std::int64_t products_made() const = 0;
 };
 
 class Tower {

@@ -94,11 +94,29 @@ void Trainer::EnsureGradients() {
   FeatureMajorColumns(longest, dim, gradient_columns_);
 }
 
-void Trainer::EnsureWorkspaces(std::int64_t rows) {
-  if (rows <= workspace_rows_) return;
-  workspace_rows_ = rows;
-  // All of them now: a thread may come to its first unit long after the others.
-  for (auto& workspace : workspaces_) workspace = tower().MakeWorkspace(rows);
+// For the batch's units, whose sizes are two at most, in pieces of at most `max_rows` rows. All threads'
+// workspaces and products are made now: a thread may come to its first unit of a size long after the others.
+void Trainer::EnsureWorkspaces(std::int64_t max_rows, const Batch& batch, bool backward) {
+  if (max_rows > workspace_rows_) {
+    workspace_rows_ = max_rows;
+    for (auto& workspace : workspaces_) workspace = tower().MakeWorkspace(max_rows);
+    prepared_ = {};
+  }
+  const PreparedFor units{UnitSlice(batch, 0).size(), UnitSlice(batch, dense_.num_units() - 1).size(),
+                          backward};
+  if (units.largest_unit == 0 || units == prepared_) return;
+  pool_.Run(pool_.size(), [&](std::int64_t owner, int) {
+    TowerWorkspace& workspace = Workspace(static_cast<int>(owner));
+    workspace.Prepare(units.largest_unit, backward);
+    workspace.Prepare(units.smallest_unit, backward);
+  });
+  prepared_ = units;
+}
+
+std::int64_t Trainer::products_made() const {
+  std::int64_t products = 0;
+  for (const auto& workspace : workspaces_) products += workspace ? workspace->products_made() : 0;
+  return products;
 }
 
 TowerWorkspace& Trainer::Workspace(int thread) { return *workspaces_[static_cast<std::size_t>(thread)]; }
@@ -199,7 +217,7 @@ float Trainer::Step(Batch& batch, Batch* next) {
   HOTROW_CHECK(global > 0);
   EnsureCapacity(batch.size);
   EnsureGradients();
-  EnsureWorkspaces(UnitSlice(batch, 0).size());
+  EnsureWorkspaces(UnitSlice(batch, 0).size(), batch, true);
   const std::int64_t width = config_.model.interaction_width();
 
   embeddings_.FinishInputDist(slot);
@@ -270,7 +288,7 @@ void Trainer::Predict(Batch& batch, std::span<float> logits) {
   EnsureCapacity(batch.size);
   const std::int64_t micro_batch = tower().micro_batch();
   const std::int64_t unit_rows = UnitSlice(batch, 0).size();
-  EnsureWorkspaces(std::min(micro_batch, unit_rows));
+  EnsureWorkspaces(std::min(micro_batch, unit_rows), batch, false);
   embeddings_.FinishInputDist(slot);
   embeddings_.Forward(slot, {x_.data(), config_.model.interaction_width(), columns_});
   const std::int64_t pieces = CeilDiv(unit_rows, micro_batch);  // of a unit

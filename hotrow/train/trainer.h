@@ -98,6 +98,9 @@ class Trainer {
   /// Logits of the last Step's samples of this rank, until Predict is called.
   std::span<const float> last_logits() const { return logits_.span(); }
   std::int64_t steps() const { return step_; }
+  /// Matrix products made so far for the present workspaces, of all threads. A step makes them before its
+  /// tower runs, and only for sizes of units that it has not seen.
+  std::int64_t products_made() const;
   /// This rank's ids outside their tables that were skipped or wrapped so far.
   std::int64_t bad_ids() const { return bad_id_count_; }
 
@@ -118,6 +121,14 @@ class Trainer {
     std::vector<std::int64_t> samples;  // of every rank
   };
 
+  // What all workspaces' products were last made for.
+  struct PreparedFor {
+    std::int64_t largest_unit = 0;
+    std::int64_t smallest_unit = 0;
+    bool backward = false;
+    bool operator==(const PreparedFor&) const = default;
+  };
+
   Trainer(const TrainerConfig& config, std::unique_ptr<Communicator> own, Communicator* comm,
           ThreadPool& pool);
   void CheckBatch(const Batch& batch, bool labels) const;
@@ -125,7 +136,7 @@ class Trainer {
   void StartAhead(Batch& next, int slot);
   void EnsureCapacity(std::int64_t samples);
   void EnsureGradients();
-  void EnsureWorkspaces(std::int64_t rows);
+  void EnsureWorkspaces(std::int64_t max_rows, const Batch& batch, bool backward);
   Slice UnitSlice(const Batch& batch, std::int64_t unit) const;
   TowerBatch UnitRows(const Batch& batch, Slice rows, double gradient_scale);
   void RunTower(const Batch& batch, double gradient_scale);
@@ -155,6 +166,7 @@ class Trainer {
   PendingSum<double> loss_sum_;
   std::vector<std::unique_ptr<TowerWorkspace>> workspaces_;  // a thread
   std::int64_t workspace_rows_ = 0;
+  PreparedFor prepared_;
 
   std::int64_t step_ = 0;
   InFlight next_;  // what the last Step was given as `next`

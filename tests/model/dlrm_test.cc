@@ -75,6 +75,38 @@ TEST_P(DlrmTest, ForwardGivesTheLogitsOfTraining) {
   EXPECT_EQ(predicted.logits, trained.logits);
 }
 
+// Nothing is left for a unit to make, and nothing is made that it does not need.
+TEST_P(DlrmTest, PreparingMakesTheProductsOfAUnit) {
+  constexpr std::int64_t kMicro = DlrmTower::kMicroBatch;
+  const ModelConfig config = SmallModel(GetParam(), 2, 4);
+  ThreadPool pool(1);
+  const auto tower = MakeTower(config, 1, pool);
+  TowerArrays arrays(config, 3 * kMicro, 2);
+  Floats gradient = GradientBuffer(*tower);
+  for (const std::int64_t rows :
+       {std::int64_t{1}, kMicro - 1, kMicro, kMicro + 1, 2 * kMicro, 3 * kMicro - 1}) {
+    SCOPED_TRACE(rows);
+    for (const bool backward : {false, true}) {
+      const auto run = [&](TowerWorkspace& workspace) {
+        if (backward) {
+          tower->ForwardBackward(arrays.Part(0, rows), gradient, workspace);
+        } else {
+          tower->Forward(arrays.Part(0, rows), workspace);
+        }
+        return workspace.products_made();
+      };
+      const auto unprepared = tower->MakeWorkspace(rows);
+      const auto prepared = tower->MakeWorkspace(rows);
+      EXPECT_EQ(prepared->products_made(), 0);
+      prepared->Prepare(rows, backward);
+      const std::int64_t made = prepared->products_made();
+      EXPECT_GT(made, 0);
+      EXPECT_EQ(run(*unprepared), made);
+      EXPECT_EQ(run(*prepared), made);
+    }
+  }
+}
+
 // A unit's bits depend on its rows alone: not on the thread, the workspace, what the workspace did before, or
 // what other threads do meanwhile.
 TEST_P(DlrmTest, UnitsAreBitEqualOnAnyThread) {

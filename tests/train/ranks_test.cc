@@ -5,7 +5,7 @@
 
 #include "hotrow/base/error.h"
 #include "hotrow/plan/plan_file.h"
-#include "tests/train/allocation_counter.h"
+#include "tests/support/allocation_counter.h"
 #include "tests/train/over_ranks.h"
 
 namespace hotrow {

@@ -4,20 +4,13 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <fstream>
 
 #include "hotrow/base/error.h"
-#include "tests/train/allocation_counter.h"
+#include "tests/support/allocation_counter.h"
 #include "tests/train/small_model.h"
 
 namespace hotrow {
 namespace {
-
-std::int64_t AddressSpacePages() {
-  std::int64_t pages = 0;
-  std::ifstream("/proc/self/statm") >> pages;
-  return pages;
-}
 
 class TrainerTest : public ::testing::Test {
  protected:
@@ -105,23 +98,50 @@ TEST_F(TrainerTest, MoreUnitsThanSamplesIsFine) {
   EXPECT_TRUE(std::isfinite(trainer.Step(batch)));
 }
 
-// Once a step has seen its largest batch, only lists of a few hundred bytes are allocated. Buffers are
-// mapped, so the address space shows them.
+// Once a step has seen its largest batch, only lists of a few hundred bytes are allocated, whichever thread
+// takes which unit.
 TEST_F(TrainerTest, TheSteadyStateAllocatesNothing) {
-  ThreadPool pool(1);  // of two, the second may meet its first unit, and make its products, at any step
-  for (const StorageKind storage : {StorageKind::kEager, StorageKind::kLazy}) {
-    config_.storage = storage;
+  for (const int threads : {1, 2, 3}) {
+    ThreadPool pool(threads);
+    for (const StorageKind storage : {StorageKind::kEager, StorageKind::kLazy}) {
+      SCOPED_TRACE(threads);
+      config_.storage = storage;
+      Trainer trainer(config_, pool);
+      std::vector<Batch> batches;
+      for (int i = 0; i < 12; ++i) batches.push_back(NextBatch(2044));  // units of 256 and of 255
+      for (int i = 0; i < 6; ++i) trainer.Step(batches[static_cast<std::size_t>(i)]);
+      const std::int64_t before = LargeAllocations();
+      const std::int64_t mapped = Mappings();
+      for (int i = 6; i < 12; ++i) trainer.Step(batches[static_cast<std::size_t>(i)]);
+      EXPECT_EQ(LargeAllocations(), before);
+      EXPECT_EQ(Mappings(), mapped);
+    }
+  }
+}
+
+// A thread that gets no unit of the first step makes no product at a later one.
+TEST_F(TrainerTest, AllThreadsMakeTheirProductsAtTheFirstStep) {
+  for (const int threads : {1, 2, 3}) {
+    SCOPED_TRACE(threads);
+    ThreadPool pool(threads);
     Trainer trainer(config_, pool);
-    std::vector<Batch> batches;
-    for (int i = 0; i < 12; ++i) batches.push_back(NextBatch(2048));
-    for (int i = 0; i < 6; ++i) trainer.Step(batches[static_cast<std::size_t>(i)]);
-    [[maybe_unused]] const std::int64_t mapped = AddressSpacePages();
-    const std::int64_t before = LargeAllocations();
-    for (int i = 6; i < 12; ++i) trainer.Step(batches[static_cast<std::size_t>(i)]);
-    EXPECT_EQ(LargeAllocations(), before);
-#ifndef __SANITIZE_THREAD__  // which maps memory of its own at any time
-    EXPECT_EQ(AddressSpacePages(), mapped);
-#endif
+    Batch one = NextBatch(1);  // seven of eight units are empty
+    trainer.Step(one);
+    const std::int64_t made = trainer.products_made();
+    ThreadPool sole(1);
+    Trainer alone(config_, sole);
+    alone.Step(one);
+    EXPECT_GT(made, 0);
+    EXPECT_EQ(made, threads * alone.products_made());
+    for (const std::int64_t samples : {8, 1, 5}) {  // units of one row, on any thread
+      Batch batch = NextBatch(samples);
+      trainer.Step(batch);
+      EXPECT_EQ(trainer.products_made(), made) << samples;
+    }
+    std::vector<float> logits(8);
+    Batch batch = NextBatch(8);
+    trainer.Predict(batch, logits);
+    EXPECT_EQ(trainer.products_made(), made) << "prediction runs the same forward";
   }
 }
 

@@ -1,4 +1,8 @@
-#include "tests/train/allocation_counter.h"
+#include "tests/support/allocation_counter.h"
+
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <cstdlib>
@@ -6,15 +10,15 @@
 
 namespace {
 std::atomic<std::int64_t> g_large_allocations{0};
+std::atomic<std::int64_t> g_mappings{0};
 [[maybe_unused]] constexpr std::size_t kLarge = 4096;
 }  // namespace
 
 namespace hotrow {
 std::int64_t LargeAllocations() { return g_large_allocations.load(); }
+std::int64_t Mappings() { return g_mappings.load(); }
 }  // namespace hotrow
 
-// The sanitizers have an operator new of their own, which must stay paired with their delete: nothing is
-// counted there.
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 void* operator new(std::size_t size) {
   if (size >= kLarge) g_large_allocations.fetch_add(1);
@@ -23,4 +27,10 @@ void* operator new(std::size_t size) {
 }
 void operator delete(void* memory) noexcept { std::free(memory); }
 void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
+
+extern "C" void* mmap(void* address, std::size_t bytes, int protection, int flags, int file,
+                      off_t offset) noexcept {
+  g_mappings.fetch_add(1);
+  return reinterpret_cast<void*>(syscall(SYS_mmap, address, bytes, protection, flags, file, offset));
+}
 #endif
