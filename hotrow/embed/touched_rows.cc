@@ -58,11 +58,11 @@ void TouchedRowSum::Run(const BagGradients& input, std::int64_t units, ThreadPoo
 }
 
 void ApplyToRows(EmbeddingTable& table, const OptimizerConfig& optimizer, std::int64_t step,
-                 const TouchedRows& touched, const float* mean_squares, ThreadPool& pool) {
+                 const TouchedRows& touched, const float* mean_squares, BackwardScratch& scratch,
+                 ThreadPool& pool) {
   HOTROW_CHECK(table.optimizer() == optimizer.kind);
   const std::int64_t dim = table.dim();
   const OptimizerFactors factors = MakeOptimizerFactors(optimizer, step);
-  BackwardScratch scratch;
   scratch.EnsureSize(dim, pool);
   pool.Run(CeilDiv(touched.count, kRowsATask), [&](std::int64_t task, int thread) {
     const std::int64_t first = task * kRowsATask;
@@ -75,11 +75,11 @@ void ApplyToRows(EmbeddingTable& table, const OptimizerConfig& optimizer, std::i
 }
 
 void SquareGroupsOfRows(const EmbeddingTable& table, const OptimizerConfig& optimizer,
-                        const TouchedRows& touched, float* groups, ThreadPool& pool) {
+                        const TouchedRows& touched, float* groups, BackwardScratch& scratch,
+                        ThreadPool& pool) {
   const std::int64_t dim = table.dim();
   const bool l2 = optimizer.weight_decay_mode == WeightDecayMode::kL2;
   const OptimizerFactors factors = MakeOptimizerFactors(optimizer, 1);
-  BackwardScratch scratch;
   scratch.EnsureSize(dim, pool);
   pool.Run(CeilDiv(touched.count, kRowsATask), [&](std::int64_t task, int thread) {
     const BackwardScratch::Rows rows = scratch.Of(thread, dim);

@@ -106,14 +106,14 @@ void ColumnPeers::Update(const TablePlan& table, std::span<const BagGradients> s
   own_sums_.EnsureSize(rows * groups);
   float* sums = own_sums_.data();
   for (std::size_t i = 0; i < shards.size(); ++i) {
-    SquareGroupsOfRows(*shards[i].table, optimizer, touched_[i], sums, pool_);
+    SquareGroupsOfRows(*shards[i].table, optimizer, touched_[i], sums, scratch_, pool_);
     sums += rows * SquareGroups(shards[i].table->dim());
   }
   Exchange(rows);
   if (shards.empty()) return;
   MeanOverPeers(table, rows);
   for (std::size_t i = 0; i < shards.size(); ++i)
-    ApplyToRows(*shards[i].table, optimizer, step, touched_[i], mean_squares_.data(), pool_);
+    ApplyToRows(*shards[i].table, optimizer, step, touched_[i], mean_squares_.data(), scratch_, pool_);
 }
 
 }  // namespace hotrow

@@ -12,6 +12,7 @@
 #include "hotrow/base/buffer.h"
 #include "hotrow/base/thread_pool.h"
 #include "hotrow/comm/communicator.h"
+#include "hotrow/embed/backward_scratch.h"
 #include "hotrow/embed/bag_gradients.h"
 #include "hotrow/embed/embedding_bag_collection.h"
 #include "hotrow/embed/touched_rows.h"
@@ -49,6 +50,7 @@ class ColumnPeers {
   ThreadPool& pool_;
   std::int64_t sent_bytes_ = 0;
   TouchedRowSum sum_;
+  BackwardScratch scratch_;
   std::vector<TouchedRows> touched_;  // a shard each
   TouchedRows sparse_;                // what a dense gradient is made from
   std::vector<Peer> peers_;           // by first_group

@@ -113,11 +113,12 @@ TEST(Segments, OfABatchTrainAsTheWholeBatchDoes) {
             UnfusedBackward unfused_backward;
             TouchedRowSum sum;
             TouchedRows touched;
+            BackwardScratch scratch;
             for (std::int64_t step = 1; step <= kSteps; ++step) {
               fused_backward.Run({&fused.input, 1}, config, step, 8, *pool);
               unfused_backward.Run({&unfused.input, 1}, config, step, 8, *pool);
               sum.Run(apart.input, 8, *pool, touched);
-              ApplyToRows(*apart_table, config, step, touched, nullptr, *pool);
+              ApplyToRows(*apart_table, config, step, touched, nullptr, scratch, *pool);
             }
             ExpectSameBits(ReadTable<float>(*fused_table).weights, expected.weights);
             ExpectSameBits(ReadTable<float>(*unfused_table).weights, expected.weights);

@@ -11,6 +11,7 @@
 #include "tests/embed/backward_cases.h"
 #include "tests/embed/expected_tables.h"
 #include "tests/optim/simd_targets.h"
+#include "tests/support/allocation_counter.h"
 
 namespace hotrow {
 namespace {
@@ -41,11 +42,12 @@ TEST(TouchedRows, SumThenApplyIsTheFusedBackward) {
             const auto table = backward.MakeTable(kind, StorageKind::kLazy, *pool);
             TouchedRowSum sum;
             TouchedRows touched;
+            BackwardScratch scratch;
             for (std::int64_t step = 1; step <= kSteps; ++step) {
               sum.Run(backward.On(*table), 8, *pool, touched);
               const std::set<std::int64_t> distinct(touched.rows.data(), touched.rows.data() + touched.count);
               ASSERT_EQ(static_cast<std::int64_t>(distinct.size()), touched.count);
-              ApplyToRows(*table, config, step, touched, nullptr, *pool);
+              ApplyToRows(*table, config, step, touched, nullptr, scratch, *pool);
             }
             const TableValues<float> actual = ReadTable<float>(*table);
             ExpectSameBits(actual.weights, expected.weights);
@@ -69,6 +71,7 @@ void ExpectShardsTrainLikeTheTable(std::int64_t dim, std::int64_t cut, WeightDec
     shards.push_back(std::make_unique<EmbeddingTable>(backward.config(), shard, config.kind,
                                                       StorageKind::kEager, 1, 17, pool));
   }
+  BackwardScratch scratch;
   for (std::int64_t step = 1; step <= kSteps; ++step) {
     std::vector<TouchedRows> touched(2);
     std::vector<std::vector<float>> groups(2);
@@ -77,7 +80,7 @@ void ExpectShardsTrainLikeTheTable(std::int64_t dim, std::int64_t cut, WeightDec
       for (FeatureGradient& feature : input.features) feature.gradient += shards[k]->shard().first_column;
       TouchedRowSum().Run(input, 8, pool, touched[k]);
       groups[k].resize(static_cast<std::size_t>(touched[k].count * SquareGroups(shards[k]->dim())));
-      SquareGroupsOfRows(*shards[k], config, touched[k], groups[k].data(), pool);
+      SquareGroupsOfRows(*shards[k], config, touched[k], groups[k].data(), scratch, pool);
     }
     std::vector<float> mean_squares;
     for (std::int64_t i = 0; i < touched[0].count; ++i) {
@@ -90,7 +93,7 @@ void ExpectShardsTrainLikeTheTable(std::int64_t dim, std::int64_t cut, WeightDec
       mean_squares.push_back(MeanSquare(row.data(), dim));
     }
     for (std::size_t k = 0; k < 2; ++k) {
-      ApplyToRows(*shards[k], config, step, touched[k], mean_squares.data(), pool);
+      ApplyToRows(*shards[k], config, step, touched[k], mean_squares.data(), scratch, pool);
     }
   }
   const TableValues<float> left = ReadTable<float>(*shards[0]);
@@ -105,6 +108,30 @@ void ExpectShardsTrainLikeTheTable(std::int64_t dim, std::int64_t cut, WeightDec
     const float actual = c < first ? left.weights[row * first + c] : right.weights[row * rest + c - first];
     ASSERT_EQ(actual, expected.weights[i]) << row << "," << c;
   }
+}
+
+// After a first step, and with the sums' own memory as large as it gets.
+TEST(TouchedRows, ASecondStepAllocatesNothing) {
+  ThreadPool pool(2);
+  const OptimizerConfig config = MakeConfig(OptimizerKind::kRowWiseAdagrad, WeightDecayMode::kL2);
+  const BackwardCase backward(test::BackwardShapes()[0].second, 70, PoolingType::kSum, 6);
+  const auto table = backward.MakeTable(config.kind, StorageKind::kEager, pool);
+  TouchedRowSum sum;
+  TouchedRows touched;
+  BackwardScratch scratch;
+  const BagGradients input = backward.On(*table);
+  Buffer<float> groups(table->rows() * SquareGroups(table->dim()));
+  const auto run = [&](std::int64_t step) {
+    sum.Run(input, 8, pool, touched);
+    SquareGroupsOfRows(*table, config, touched, groups.data(), scratch, pool);
+    ApplyToRows(*table, config, step, touched, nullptr, scratch, pool);
+  };
+  run(1);
+  const std::int64_t before = LargeAllocations();
+  const std::int64_t mapped = Mappings();
+  for (std::int64_t step = 2; step <= kSteps; ++step) run(step);
+  EXPECT_EQ(LargeAllocations(), before);
+  EXPECT_EQ(Mappings(), mapped);
 }
 
 TEST(TouchedRows, ColumnShardsAgreeOnRowWiseAdagrad) {

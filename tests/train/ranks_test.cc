@@ -259,10 +259,12 @@ TEST_F(RanksTest, TheSteadyStateAllocatesNothing) {
         run(6);
         comm.Barrier();
         const std::int64_t before = LargeAllocations();
+        const std::int64_t mapped = Mappings();
         comm.Barrier();
         run(6);
         comm.Barrier();
         EXPECT_EQ(LargeAllocations(), before);
+        EXPECT_EQ(Mappings(), mapped);
         trainer.DropNext();
       });
     }
