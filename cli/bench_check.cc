@@ -287,6 +287,18 @@ std::vector<ref::Tensor> ReadTables(const std::vector<CompactTable>& tables,
   return all;
 }
 
+// Lookup, backward and update of one batch beside the reference's.
+void CheckUpdate(const TrainerConfig& config, const SyntheticConfig& data, std::int64_t samples,
+                 const std::vector<CompactTable>& tables, const std::vector<ref::Bags>& features,
+                 Communicator& comm, ThreadPool& pool, ErrorMeter& meter) {
+  SparseCase sparse(config, comm, pool);
+  const std::vector<ref::Tensor> initial = ReadTables(tables, sparse.embeddings);
+  sparse.Run(data, samples, config.reduction_units, comm, pool);
+  const std::vector<ref::Tensor> updated = ReadTables(tables, sparse.embeddings);
+  for (std::size_t t = 0; t < tables.size() && comm.rank() == 0; ++t)
+    CheckTable(sparse, config, static_cast<std::int64_t>(t), features, initial[t], updated[t], meter);
+}
+
 }  // namespace
 
 CheckResult CheckSparse(const TrainerConfig& config, const SyntheticConfig& data, std::int64_t global_batch,
@@ -299,16 +311,13 @@ CheckResult CheckSparse(const TrainerConfig& config, const SyntheticConfig& data
     batches[0].features.push_back(ref::ToBags(batch.sparse, f));
   const std::vector<CompactTable> tables = CompactAll(config.model, batches);
 
-  SparseCase sparse(config, comm, pool);
-  const std::vector<ref::Tensor> initial = ReadTables(tables, sparse.embeddings);
-  sparse.Run(data, samples, config.reduction_units, comm, pool);
-  const std::vector<ref::Tensor> updated = ReadTables(tables, sparse.embeddings);
-
   ErrorMeter meter;
-  for (std::size_t t = 0; t < tables.size() && comm.rank() == 0; ++t) {
-    CheckTable(sparse, config, static_cast<std::int64_t>(t), batches[0].features, initial[t], updated[t],
-               meter);
-  }
+  CheckUpdate(config, data, samples, tables, batches[0].features, comm, pool, meter);
+  // From a state of zeros, Adagrad and Adam move a weight alike whatever its gradient's size. SGD shows it.
+  TrainerConfig sgd = config;
+  sgd.optimizer.kind = OptimizerKind::kSgd;
+  if (config.optimizer.kind != OptimizerKind::kSgd)
+    CheckUpdate(sgd, data, samples, tables, batches[0].features, comm, pool, meter);
   return OfRank0(comm, meter.Result(samples));
 }
 

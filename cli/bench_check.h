@@ -27,7 +27,8 @@ CheckResult CheckStep(const TrainerConfig& config, const SyntheticConfig& data, 
                       bool pipeline, Communicator& comm, ThreadPool& pool);
 
 /// Collective: lookup, backward and update of the whole first batch (with more than one rank, of its first
-/// 128 samples: rows of other ranks are read one by one): every pooled value and every touched row.
+/// 128 samples: rows of other ranks are read one by one): every pooled value and every touched row. Once with
+/// the optimizer asked for and, to see the gradients' size too, once with SGD.
 CheckResult CheckSparse(const TrainerConfig& config, const SyntheticConfig& data, std::int64_t global_batch,
                         Communicator& comm, ThreadPool& pool);
 
