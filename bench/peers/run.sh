@@ -2,6 +2,7 @@
 # Hotrow beside TorchRec, FBGEMM and (with --part ipex) Intel's extension for PyTorch.
 #
 #   bench/peers/run.sh [compare.py's arguments]     (--help lists them)
+#   bench/peers/run.sh --setup-only                 makes build/peers-venv, and measures nothing
 #
 # Builds Hotrow, makes the peers' virtual environments under build/ when they are not there (several GB from PyPI: torch
 # comes with its GPU libraries), and runs compare.py. README.md in this folder says what is measured.
@@ -57,6 +58,10 @@ for argument in "$@"; do
   fi
 done
 
+if [[ "${1:-}" == --setup-only ]]; then
+  make_venv build/peers-venv fill_peers
+  exit 0
+fi
 scripts/setup.sh release hotrow_cli
 make_venv build/peers-venv fill_peers
 exec python3 bench/peers/compare.py "$@"
