@@ -38,6 +38,7 @@ struct DataDescription {
   std::vector<SparseFeature> features;
   bool has_labels = true;
   std::optional<std::int64_t> samples;  ///< an epoch's; none: endless (synthetic) or unknown
+  std::string name;                     ///< where they come from, as mistakes name it; empty: generated
   bool of_all_ranks = false;  ///< every rank's slices come of this one data set; else it is a rank's own
 };
 

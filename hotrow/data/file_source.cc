@@ -28,6 +28,10 @@ class FileRecords {
   void Restart() { OpenFile(0); }
   bool has_labels() const { return *has_labels_; }
   const std::string& path() const { return paths_[file_]; }
+  std::string Name() const {
+    if (paths_.size() == 1) return paths_[0];
+    return fmt::format("{} and {} more", paths_[0], paths_.size() - 1);
+  }
   const RecordEncoder& encoder() const { return *encoder_; }
 
   // Appends the next sample; false behind the last file's last.
@@ -68,6 +72,7 @@ class FileRecords {
 DataDescription DescriptionOf(const FileRecords& records) {
   DataDescription description = records.encoder().description();
   description.has_labels = records.has_labels();
+  description.name = records.Name();
   return description;
 }
 

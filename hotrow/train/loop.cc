@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "hotrow/base/error.h"
 #include "hotrow/comm/collectives.h"
@@ -25,16 +26,24 @@ void Validate(const LoopConfig& config, bool evaluates) {
 }
 
 // `samples`: of an epoch, all ranks' together, so that all ranks find the same.
+void RefuseTooLargeABatch(const LoopConfig& config, const DataDescription& data, std::int64_t samples) {
+  if (config.batch_size <= samples) return;
+  Fail("{}{}batch size: {} is more than the data's {} samples", data.name, data.name.empty() ? "" : ": ",
+       config.batch_size, samples);
+}
+
 void ValidateData(const LoopConfig& config, const DataDescription& data,
                   std::optional<std::int64_t> samples) {
   if (!data.has_labels) Fail("training: the data has no labels");
-  if (samples && config.batch_size > *samples) {
-    Fail("batch size: {} is more than the data's {} samples", config.batch_size, *samples);
-  }
+  if (samples) RefuseTooLargeABatch(config, data, *samples);
   if (!samples && config.eval_every > 0 && config.eval_every != std::floor(config.eval_every)) {
     Fail("eval every: {} of an epoch needs data whose number of samples is known", config.eval_every);
   }
 }
+
+// Fractions of epochs are sums that are rounded: times closer than this are one, and it is less than a sample
+// of any epoch.
+constexpr double kEpochTolerance = 1e-9;
 
 // When evaluations and progress reports are due. Time spent evaluating does not count as training.
 class Monitor {
@@ -66,14 +75,15 @@ class Monitor {
   }
 
   bool EvaluationDue(double epochs_trained) const {
-    return eval_source_ != nullptr && config_.eval_every > 0 && epochs_trained + 1e-9 >= next_evaluation_;
+    return eval_source_ != nullptr && config_.eval_every > 0 &&
+           epochs_trained + kEpochTolerance >= next_evaluation_;
   }
 
   // True when the target is reached.
   bool RunEvaluation(LoopResult& result, double epochs_trained) {
     const double begin = NowSeconds();
-    while (config_.eval_every > 0 && next_evaluation_ <= epochs_trained + 1e-9)
-      next_evaluation_ += config_.eval_every;
+    const double every = std::max(config_.eval_every, kEpochTolerance);
+    next_evaluation_ = (std::floor((epochs_trained + kEpochTolerance) / every) + 1) * every;
     result.evaluations.push_back(
         {epochs_trained, result.steps, Evaluate(trainer_, *eval_source_, config_.batch_size)});
     paused_ += NowSeconds() - begin;
@@ -93,12 +103,25 @@ class Monitor {
     progress.loss = loss_sum_ / static_cast<double>(loss_count_);
     progress.samples_per_s =
         static_cast<double>(recent_samples_) / std::max(1e-9, result.seconds - last_report_);
-    if (epoch_samples_) {
-      const double total = static_cast<double>(*epoch_samples_) * static_cast<double>(config_.epochs);
-      const double speed = static_cast<double>(result.samples) / std::max(1e-9, result.seconds);
-      progress.seconds_left = std::max(0.0, total - static_cast<double>(result.samples)) / speed;
-    }
+    progress.seconds_left = SecondsLeft(result);
     observer_.on_progress(progress);
+  }
+
+  // To the end of the epochs or to max_steps, whichever comes first.
+  std::optional<double> SecondsLeft(const LoopResult& result) const {
+    std::optional<double> seconds;
+    const auto consider = [&](double done, double total) {
+      const double left = result.seconds * std::max(0.0, total / done - 1);
+      seconds = std::min(left, seconds.value_or(left));
+    };
+    if (epoch_samples_) {
+      consider(static_cast<double>(result.samples),
+               static_cast<double>(*epoch_samples_) * static_cast<double>(config_.epochs));
+    }
+    if (config_.max_steps > 0) {
+      consider(static_cast<double>(result.steps), static_cast<double>(config_.max_steps));
+    }
+    return seconds;
   }
 
   Trainer& trainer_;
@@ -121,6 +144,7 @@ class Loop {
   Loop(Trainer& trainer, BatchSource& source, BatchSource* eval_source, const LoopConfig& config,
        const LoopObserver& observer)
       : trainer_(trainer),
+        data_(source.description()),
         batches_(source, trainer.comm()),
         eval_source_(eval_source),
         config_(config),
@@ -128,7 +152,7 @@ class Loop {
         epoch_samples_(batches_.EpochSamples()),
         pipelined_(config.pipeline && trainer.comm().size() > 1),
         monitor_(trainer, eval_source, config, observer, epoch_samples_) {
-    ValidateData(config, source.description(), epoch_samples_);
+    ValidateData(config, data_, epoch_samples_);
   }
 
   LoopResult Run() {
@@ -147,6 +171,8 @@ class Loop {
     batches_.StartEpoch(epoch);
     in_epoch_ = 0;
     bool more = Read(batch_[0]);
+    // A short batch is an epoch's last: a first one tells of data whose size nobody knew.
+    if (more && epoch == 0) RefuseTooLargeABatch(config_, data_, Samples(batch_[0]));
     for (int i = 0; more; i = 1 - i) {
       const bool last = config_.max_steps > 0 && result_.steps + 1 >= config_.max_steps;
       const bool ahead = pipelined_ && !last && Read(batch_[1 - i]);
@@ -168,9 +194,13 @@ class Loop {
     return batches_.Next(config_.batch_size, batch);
   }
 
+  // Of all ranks.
+  static std::int64_t Samples(const Batch& batch) {
+    return std::accumulate(batch.rank_samples.begin(), batch.rank_samples.end(), std::int64_t{0});
+  }
+
   void Step(std::int64_t epoch, Batch& batch, Batch* next) {
-    std::int64_t samples = 0;
-    for (const std::int64_t of_rank : batch.rank_samples) samples += of_rank;
+    const std::int64_t samples = Samples(batch);
     const float loss = trainer_.Step(batch, next);
     if (!std::isfinite(loss))
       Fail("the loss is {} at step {}: try a lower learning rate", loss, result_.steps + 1);
@@ -205,6 +235,7 @@ class Loop {
   }
 
   Trainer& trainer_;
+  const DataDescription& data_;
   AgreedBatches batches_;
   BatchSource* eval_source_;
   const LoopConfig& config_;

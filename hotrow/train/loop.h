@@ -16,7 +16,7 @@ namespace hotrow {
 struct LoopConfig {
   std::int64_t epochs = 1;
   std::int64_t batch_size = 0;    ///< what each step asks the source for
-  double eval_every = 1.0;        ///< epochs between evaluations; 0: only at the end
+  double eval_every = 1.0;        ///< epochs between evaluations, at most one a step; 0: only at the end
   double auc_target = 0;          ///< stop when an evaluation reaches it; 0: never
   std::int64_t max_steps = 0;     ///< stop after so many steps; 0: no bound
   double progress_seconds = 1.0;  ///< least time between two progress reports
@@ -30,7 +30,7 @@ struct Progress {
   std::optional<std::int64_t> total_samples;  ///< of an epoch, where known
   double loss = 0;                            ///< mean over the steps since the last report
   double samples_per_s = 0;                   ///< since the last report
-  std::optional<double> seconds_left;         ///< of the whole run, from the speed so far
+  std::optional<double> seconds_left;         ///< of the whole run at most, from the speed so far
 };
 
 struct EvaluationPoint {
@@ -67,8 +67,8 @@ void CheckLoop(const LoopConfig& config, const DataDescription& data, bool evalu
 /// batch_size samples and reads ahead, or data of each rank's own, which may differ in size and end at
 /// different times: a rank without data takes part with empty batches until all have ended. `eval_source`,
 /// likewise, may be null. Throws Error when the data is empty, has no labels, or holds fewer samples than one
-/// batch; when the loss is no longer finite, naming the step. The result is the same on every rank but for
-/// times.
+/// batch, at the latest before the first step and on every rank; when the loss is no longer finite, naming
+/// the step. The result is the same on every rank but for times.
 LoopResult TrainLoop(Trainer& trainer, BatchSource& source, BatchSource* eval_source,
                      const LoopConfig& config, const LoopObserver& observer);
 

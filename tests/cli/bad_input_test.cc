@@ -155,6 +155,21 @@ TEST(Train, AsksForNoMoreThanTheDataBeforeItMakesAModel) {
                 {"epochs: 0 is not at least 1"});
 }
 
+// How many samples a file has that is streamed shows only at its end.
+TEST(Train, RefusesABatchLargerThanAStreamedFile) {
+  const SmallModel small;
+  const std::string model = small.directory().File("never.safetensors");
+  for (const char* ranks : {"1", "2"}) {
+    for (const char* order : {"--shuffle", "--no-shuffle"}) {
+      ExpectMistake({"train", "--data", small.data(), "--schema", small.schema(), order, "--ranks", ranks,
+                     "--batch-size", "41", "--embedding-dim", "8", "--dense-arch", "8", "--over-arch", "4,1",
+                     "--save", model},
+                    {"data.csv: batch size: 41 is more than the data's 40 samples"});
+    }
+  }
+  EXPECT_FALSE(std::filesystem::exists(model));
+}
+
 TEST(Config, NegatedFlagsAndListsMeanWhatTheySay) {
   const SmallModel small;
   const auto losses = [&](const std::string& config, const std::vector<std::string>& more) {

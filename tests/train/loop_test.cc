@@ -50,6 +50,27 @@ TEST_F(LoopTest, EvaluatesWhereAsked) {
       << "at most once a step";
 }
 
+TEST_F(LoopTest, EvaluatesAfterEveryStepWhenAskedForMoreOften) {
+  for (const double every : {0.01, 1e-9, 1e-18, std::numeric_limits<double>::denorm_min()}) {
+    const LoopResult result =
+        TrainLoop(trainer_, source_, &eval_, {.epochs = 2, .batch_size = 25, .eval_every = every}, {});
+    ASSERT_EQ(result.evaluations.size(), 8U) << every;
+    for (std::size_t i = 0; i < 8; ++i) {
+      EXPECT_EQ(result.evaluations[i].step, static_cast<std::int64_t>(i) + 1) << every;
+    }
+  }
+}
+
+// Whichever way their quotients are rounded.
+TEST_F(LoopTest, EvaluatesAtMultiplesOverManyEpochs) {
+  const LoopResult result =
+      TrainLoop(trainer_, source_, &eval_, {.epochs = 30, .batch_size = 10, .eval_every = 0.3}, {});
+  ASSERT_EQ(result.evaluations.size(), 100U);
+  for (std::size_t i = 0; i < 100; ++i) {
+    EXPECT_EQ(result.evaluations[i].step, 3 * (static_cast<std::int64_t>(i) + 1));
+  }
+}
+
 TEST_F(LoopTest, StopsAtTheAucTargetAndAtMaxSteps) {
   const LoopResult target =
       TrainLoop(trainer_, source_, &eval_, {.epochs = 5, .batch_size = 50, .auc_target = 1e-9}, {});
@@ -104,6 +125,25 @@ TEST_F(LoopTest, ReportsProgress) {
   EXPECT_GT(reports[4].samples_per_s, 0);
 }
 
+TEST_F(LoopTest, TheTimeLeftIsToTheNearestEnd) {
+  const auto left = [&](BatchSource& source, std::int64_t max_steps) {
+    std::vector<std::optional<double>> seconds;
+    TrainLoop(trainer_, source, nullptr,
+              {.epochs = 1, .batch_size = 10, .max_steps = max_steps, .progress_seconds = 0},
+              {.on_progress = [&](const Progress& p) { seconds.push_back(p.seconds_left); }});
+    return seconds;
+  };
+  Streamed streamed(source_);
+  for (BatchSource* source : std::vector<BatchSource*>{&source_, &streamed}) {
+    const auto bounded = left(*source, 4);
+    ASSERT_EQ(bounded.size(), 4U);
+    EXPECT_GT(bounded[1].value(), 0);
+    EXPECT_EQ(bounded[3].value(), 0);
+  }
+  EXPECT_EQ(left(source_, 1000).back().value(), 0);
+  EXPECT_FALSE(left(streamed, 0).back());
+}
+
 TEST_F(LoopTest, RefusesABatchLargerThanTheData) {
   try {
     TrainLoop(trainer_, source_, nullptr, {.epochs = 1, .batch_size = 101}, {});
@@ -112,6 +152,14 @@ TEST_F(LoopTest, RefusesABatchLargerThanTheData) {
     EXPECT_THAT(e.what(), HasSubstr("101"));
     EXPECT_THAT(e.what(), HasSubstr("100 samples"));
   }
+}
+
+TEST_F(LoopTest, RefusesABatchLargerThanDataOfUnknownSizeBeforeAStep) {
+  Streamed source(source_);
+  EXPECT_THAT([&] { TrainLoop(trainer_, source, nullptr, {.batch_size = 101, .max_steps = 1}, {}); },
+              ::testing::ThrowsMessage<Error>("batch size: 101 is more than the data's 100 samples"));
+  EXPECT_EQ(trainer_.steps(), 0);
+  EXPECT_EQ(TrainLoop(trainer_, source, nullptr, {.batch_size = 100}, {}).steps, 1);
 }
 
 TEST_F(LoopTest, RefusesSettingsThatCannotBe) {

@@ -202,6 +202,32 @@ TEST_F(RanksLoopTest, NoDataOnAnyRankIsAnError) {
   EXPECT_THAT(error, HasSubstr("the data has no samples"));
 }
 
+// Of data that tells no number of samples: of all ranks in one, or of each rank's own.
+TEST_F(RanksLoopTest, ABatchLargerThanTheDataIsAnErrorOnEveryRank) {
+  for (const bool own : {false, true}) {
+    for (const bool pipeline : {false, true}) {
+      std::atomic<int> failed = 0;
+      const std::string error = ErrorOnRanks(4, [&](Communicator& comm) {
+        SyntheticSource data(SmallData(30));
+        OwnData part(comm.rank() == 1 ? 10 : comm.rank() == 3 ? 20 : 0, false, false);
+        Wrapped streamed(own ? static_cast<BatchSource&>(part) : data, {}, false);
+        RankSource cut(streamed, 8, comm);
+        ThreadPool pool(1);
+        Trainer trainer(config_, comm, pool);
+        BatchSource& source = own ? static_cast<BatchSource&>(streamed) : cut;
+        try {
+          TrainLoop(trainer, source, nullptr, {.batch_size = 31, .pipeline = pipeline}, {});
+        } catch (...) {  // whom an error reaches last may see the world end first
+          failed += trainer.steps() == 0;
+          throw;
+        }
+      });
+      EXPECT_EQ(error, "batch size: 31 is more than the data's 30 samples");
+      EXPECT_EQ(failed, 4);
+    }
+  }
+}
+
 // Rank 0 reads for all, a batch ahead: what fails in batch 3 is due at step 3.
 TEST_F(RanksLoopTest, AReaderThatFailsEndsAllRanksAtItsOwnStep) {
   for (const bool pipeline : {false, true}) {
