@@ -9,7 +9,8 @@ namespace hotrow {
 
 /// Area under the ROC curve: the chance that a random positive outranks a random negative, a tie counting one
 /// half (Mann-Whitney's U with average ranks). O(n log n), 8 (float) or 16 (double) bytes a sample. NaN when
-/// one of the classes is absent. The sum is an integer, so the result is correctly rounded.
+/// one of the classes is absent. The sum is an integer, exact; the result is correctly rounded below 2^52
+/// pairs of a positive and a negative, and three roundings from exact beyond.
 double RocAuc(std::span<const float> scores, std::span<const float> labels);
 double RocAuc(std::span<const double> scores, std::span<const float> labels);
 

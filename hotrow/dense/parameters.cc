@@ -46,12 +46,6 @@ void Parameters::Allocate() {
   weights_.EnsureSize(padded_size_);
 }
 
-std::int64_t Parameters::num_parameters() const {
-  std::int64_t total = 0;
-  for (const Parameter& parameter : list_) total += parameter.size();
-  return total;
-}
-
 void Parameters::ZeroPadding(float* flat, Slice part) const {
   for (std::size_t i = 0; i < list_.size(); ++i) {
     const Parameter& p = list_[i];

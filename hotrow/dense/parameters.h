@@ -38,7 +38,6 @@ class Parameters {
 
   std::span<const Parameter> list() const { return list_; }
   std::int64_t padded_size() const { return padded_size_; }  ///< floats of the flat array
-  std::int64_t num_parameters() const;                       ///< without padding: what a paper would count
   float* weights() { return weights_.data(); }
   const float* weights() const { return weights_.data(); }
   float* weights(std::int64_t index) {

@@ -53,7 +53,7 @@ class EmbeddingBagCollection {
   /// Sums each touched row's gradient in canonical order (docs/ARCHITECTURE.md, "Determinism";
   /// `reduction_units` cuts the batch with EvenSlice) and applies the optimizer once to it. `step` counts
   /// from 1 (Adam's bias correction). Fused: cost follows the ids. Unfused: a dense gradient as large as the
-  /// table, and the optimizer over every row. The learning rate may be changed between steps.
+  /// table, and the optimizer over every row.
   void Backward(const KeyedJaggedTensor& batch, PooledView<const float> gradient,
                 std::int64_t reduction_units, std::int64_t step, ThreadPool& pool);
 

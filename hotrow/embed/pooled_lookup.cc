@@ -40,7 +40,8 @@ HWY_BEFORE_NAMESPACE();
 namespace hotrow {
 namespace HWY_NAMESPACE {
 
-// out[c ...] = (first ? 0 : out) + the batch's rows, in order; times scale where kScaled.
+// out[c ...] = the sum of the batch's rows, times their weights where kWeighted, in order: from the first row
+// on where `first`, else on top of out.
 template <int kVectors, bool kWeighted, class D>
 HWY_INLINE void SumColumns(D d, const RowBatch& batch, std::int64_t c, bool first, float* HWY_RESTRICT out) {
   using V = hn::Vec<D>;
@@ -49,10 +50,9 @@ HWY_INLINE void SumColumns(D d, const RowBatch& batch, std::int64_t c, bool firs
   std::int64_t i = 0;
   if (first) {
     PrefetchRow(batch.ahead[0] + c, kVectors * kLanes);
-    const V weight = hn::Set(d, batch.weights[0]);
     for (int v = 0; v < kVectors; ++v) {
       sums[v] = hn::LoadU(d, batch.rows[0] + c + v * kLanes);
-      if constexpr (kWeighted) sums[v] = hn::Mul(weight, sums[v]);
+      if constexpr (kWeighted) sums[v] = hn::Mul(hn::Set(d, batch.weights[0]), sums[v]);
     }
     i = 1;
   } else {
@@ -61,10 +61,9 @@ HWY_INLINE void SumColumns(D d, const RowBatch& batch, std::int64_t c, bool firs
   for (; i < batch.count; ++i) {
     PrefetchRow(batch.ahead[i] + c, kVectors * kLanes);
     const float* HWY_RESTRICT row = batch.rows[i] + c;
-    const V weight = hn::Set(d, batch.weights[i]);
     for (int v = 0; v < kVectors; ++v) {
       V value = hn::LoadU(d, row + v * kLanes);
-      if constexpr (kWeighted) value = hn::Mul(weight, value);
+      if constexpr (kWeighted) value = hn::Mul(hn::Set(d, batch.weights[i]), value);
       sums[v] = hn::Add(sums[v], value);
     }
   }

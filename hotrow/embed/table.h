@@ -59,7 +59,8 @@ class EmbeddingTable {
     initial_.Fill(shard_.first_row + row, 1, shard_.first_column, dim(), out, dim());
   }
   /// Gives every listed row that has none a slot with initial weights and zero state: a lazy table's way to
-  /// train a row. No two threads may bring the same row. Throws Error when memory runs out.
+  /// train a row. Rows must be distinct, those of threads that call at once among them: one listed twice
+  /// takes a second slot that stays empty. Throws Error when memory runs out.
   void MakeResident(std::span<const std::int64_t> rows);
 
   /// For kernels.

@@ -5,7 +5,6 @@
 
 #include "hotrow/base/error.h"
 #include "hotrow/base/index.h"
-#include "hotrow/base/join.h"
 #include "hotrow/base/size.h"
 #include "hotrow/base/system.h"
 
@@ -178,12 +177,6 @@ FeatureBags KeyedJaggedTensor::feature(std::int64_t f) const {
   }
   bags.samples = batch_size_;
   return bags;
-}
-
-std::int64_t KeyedJaggedTensor::FeatureIndex(const std::string& key) const {
-  const auto found = std::find(keys_.begin(), keys_.end(), key);
-  if (found == keys_.end()) Fail("no feature '{}'; the features are {}", key, JoinNames(keys_));
-  return found - keys_.begin();
 }
 
 BadIds ParseBadIds(const std::string& text) {

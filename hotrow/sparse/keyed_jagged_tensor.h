@@ -42,8 +42,8 @@ class KeyedJaggedTensor {
   /// Bags of fixed size: fixed_sizes[f] >= 0 ids a sample.
   KeyedJaggedTensor(std::vector<std::string> keys, std::vector<std::int32_t> fixed_sizes);
 
-  /// Sizes a fixed-size tensor for `batch_size` samples; ids are then written through mutable_values(). Keeps
-  /// capacity.
+  /// Sizes a fixed-size tensor for `batch_size` samples; ids, and weights where it has them, are then written
+  /// through mutable_values() and mutable_weights(). Keeps capacity.
   void ResetFixed(std::int64_t batch_size, bool weighted = false);
   /// Takes over lengths [F x B] and values (and weights, or none). Builds the offsets. Throws Error where a
   /// length is negative or the lengths' sum is not the number of values, naming the feature and sample; the
@@ -69,8 +69,6 @@ class KeyedJaggedTensor {
 
   /// Feature f's bags. O(1).
   FeatureBags feature(std::int64_t f) const;
-  /// Index of a key; throws Error that lists the keys when there is no such one.
-  std::int64_t FeatureIndex(const std::string& key) const;
 
  private:
   std::vector<std::string> keys_;

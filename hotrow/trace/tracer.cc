@@ -41,13 +41,6 @@ void Tracer::AddBytes(TraceName name, std::int64_t bytes, int thread) {
   Add({now, now, bytes, step_, static_cast<std::int16_t>(thread), name, /*is_count=*/true});
 }
 
-void Tracer::Clear() {
-  for (Thread& thread : threads_) {
-    thread.events.clear();
-    thread.dropped = 0;
-  }
-}
-
 std::vector<TraceEvent> Tracer::events() const {
   std::vector<TraceEvent> all;
   for (const Thread& thread : threads_) all.insert(all.end(), thread.events.begin(), thread.events.end());

@@ -59,7 +59,6 @@ class Tracer {
   void AddSpan(TraceName name, std::int64_t begin_ns, std::int64_t end_ns, int thread = 0);
   /// `bytes` were moved for `name`, now.
   void AddBytes(TraceName name, std::int64_t bytes, int thread = 0);
-  void Clear();
 
   /// All events, thread by thread, in the order in which they were added.
   std::vector<TraceEvent> events() const;

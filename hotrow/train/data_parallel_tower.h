@@ -41,8 +41,7 @@ class DataParallelTower {
   /// Collective: packs changed weights.
   void Repack();
 
-  /// Units of the global batch that are this rank's: [first_unit(), first_unit() + num_units()).
-  std::int64_t first_unit() const { return num_units_ * comm_.rank(); }
+  /// Units of the global batch that are this rank's.
   std::int64_t num_units() const { return num_units_; }
   /// Their gradient buffers, made at the first call. Between Update and the tower's next backward their
   /// contents are nobody's, and a benchmark may borrow them.

@@ -61,8 +61,9 @@ class Trainer {
   /// Trains on the batch and returns the mean loss of all ranks' samples, at least one, before the update.
   /// This rank's may be none. Batches whose rank_samples are empty are whole ones in a world of one rank, and
   /// else ranks ask one another. A bad id with BadIds::kError throws before this step has changed anything.
-  /// Allocates nothing once it has seen the largest batch of any rank, but for lists of a few hundred bytes.
-  /// An Error thrown later, when a lazy table runs out of memory, leaves the model partly updated: of no use.
+  /// Allocates nothing once it has seen the largest batch of any rank and the sizes of this rank's units, but
+  /// for lists of a few hundred bytes. An Error thrown later, when a lazy table runs out of memory, leaves
+  /// the model partly updated: of no use.
   ///
   /// With `next`, the batch of the next Step, its ids are exchanged while this one computes: neither may
   /// change until it has been trained on. All ranks give one or none. Bits do not depend on it.

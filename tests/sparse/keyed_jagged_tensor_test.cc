@@ -221,7 +221,6 @@ TEST(KeyedJaggedTensor, ErrorsNameFeatureAndSample) {
         kjt.ResetJagged(1, std::vector<std::int32_t>{1, 2}, three, std::vector<float>{1.0F});
       },
       ThrowsMessage<Error>("1 weights for 3 ids: each id needs one"));
-  EXPECT_THAT([&] { kjt.FeatureIndex("c"); }, ThrowsMessage<Error>("no feature 'c'; the features are a, b"));
   EXPECT_THAT([&] { KeyedJaggedTensor({"a"}, {-2}); },
               ThrowsMessage<Error>("feature 'a': bag size -2 is negative"));
   EXPECT_THAT([&] { KeyedJaggedTensor({"a"}, {1, 2}); }, ThrowsMessage<Error>(HasSubstr("2 bag sizes")));
