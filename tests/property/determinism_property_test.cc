@@ -2,6 +2,7 @@
 // reduction units.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <bit>
 
 #include "tests/property/random_model.h"
@@ -108,6 +109,42 @@ TEST_P(DeterminismProperty, DecayAndUnfusedGiveTheSameBitsForAnyThreads) {
         ExpectSame(TraceOf(config, 1, batches), expected);
         ExpectSame(TraceOf(config, 3, batches), expected);
       }
+    }
+  }
+}
+
+// So many ids of one table that they are sorted in several chunks and buckets, which the random models' never
+// are, and both with weights and without.
+TEST_P(DeterminismProperty, ManyIdsGiveTheSameBitsForAnyThreadsAndStorage) {
+  Dice dice(9000 + static_cast<std::uint64_t>(GetParam()));
+  TrainerConfig config;
+  config.model.num_dense = 1;
+  config.model.embedding_dim = 4;
+  config.model.dense_arch = {4};
+  config.model.over_arch = {3, 1};
+  config.model.dcn_num_layers = 1;
+  config.model.dcn_low_rank = 2;
+  config.model.features = {"a", "b", "c", "d", "e", "f"};
+  config.model.tables = {
+      {.name = "t", .num_embeddings = 9000, .embedding_dim = 4, .feature_names = config.model.features}};
+  config.bad_ids = BadIds::kSkip;
+  config.optimizer = RandomOptimizer(dice, GetParam(), WeightDecayMode::kL2);
+  config.dense_optimizer = config.optimizer;
+  std::vector<Batch> batches;
+  for (const bool weighted : {false, true}) {
+    batches.push_back(RandomBatch(dice, config.model, 3000, Filling::kMixed, weighted, true));
+    std::vector<std::int64_t> ids(batches.back().sparse.values().begin(),
+                                  batches.back().sparse.values().end());
+    ASSERT_GT(ids.size(), 40000U);
+    std::ranges::sort(ids);
+    ASSERT_GT(std::ranges::unique(ids).begin() - ids.begin(), 8000);
+  }
+  const Trace expected = TraceOf(config, 1, batches);
+  for (const int threads : {1, 2, 3}) {
+    for (const auto storage : {StorageKind::kEager, StorageKind::kLazy}) {
+      config.storage = storage;
+      SCOPED_TRACE(reference::Describe(config, threads));
+      ExpectSame(TraceOf(config, threads, batches), expected);
     }
   }
 }

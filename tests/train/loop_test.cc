@@ -4,8 +4,10 @@
 #include <gtest/gtest.h>
 
 #include <limits>
+#include <thread>
 
 #include "hotrow/base/error.h"
+#include "hotrow/train/rank_source.h"
 #include "tests/train/small_model.h"
 
 namespace hotrow {
@@ -82,7 +84,8 @@ TEST_F(LoopTest, StopsAtTheAucTargetAndAtMaxSteps) {
   EXPECT_EQ(bounded.steps, 7);
 }
 
-// Streamed data tells no number of samples, so epochs only count as trained when they end.
+// Streamed data tells no number of samples, so epochs only count as trained when they end. Tells which thread
+// read last.
 class Streamed final : public BatchSource {
  public:
   explicit Streamed(BatchSource& inner) : inner_(inner), description_(inner.description()) {
@@ -90,11 +93,16 @@ class Streamed final : public BatchSource {
   }
   const DataDescription& description() const override { return description_; }
   void StartEpoch(std::int64_t epoch) override { inner_.StartEpoch(epoch); }
-  bool Next(std::int64_t max_samples, Batch& batch) override { return inner_.Next(max_samples, batch); }
+  bool Next(std::int64_t max_samples, Batch& batch) override {
+    reader_ = std::this_thread::get_id();
+    return inner_.Next(max_samples, batch);
+  }
+  std::thread::id reader() const { return reader_; }
 
  private:
   BatchSource& inner_;
   DataDescription description_;
+  std::thread::id reader_;
 };
 
 TEST_F(LoopTest, TheLastEvaluationIsOfTheLastWeights) {
@@ -196,7 +204,6 @@ TEST_F(LoopTest, ALossThatIsNoNumberIsAnErrorNamingTheStep) {
 }
 
 TEST_F(LoopTest, PrefetchingChangesNoBit) {
-  const LoopResult looped = TrainLoop(trainer_, source_, nullptr, {.epochs = 2, .batch_size = 30}, {});
   Trainer plain(SmallTrainer(source_.description()), pool_);
   std::vector<float> losses;
   Batch batch;
@@ -204,9 +211,19 @@ TEST_F(LoopTest, PrefetchingChangesNoBit) {
     source_.StartEpoch(epoch);
     while (source_.Next(30, batch)) losses.push_back(plain.Step(batch));
   }
-  EXPECT_EQ(looped.losses, losses);
-  EXPECT_EQ(trainer_.WeightsHash(), plain.WeightsHash());
-  EXPECT_EQ(trainer_.StateHash(), plain.StateHash());
+  for (const bool pipeline : {true, false}) {
+    Trainer trainer(trainer_.config(), pool_);
+    Streamed read(source_);
+    LoopResult looped;
+    {
+      RankSource ahead(read, trainer.config().reduction_units, trainer.comm());
+      looped = TrainLoop(trainer, ahead, nullptr, {.epochs = 2, .batch_size = 30, .pipeline = pipeline}, {});
+    }
+    EXPECT_NE(read.reader(), std::this_thread::get_id()) << "nothing was read ahead";
+    EXPECT_EQ(looped.losses, losses);
+    EXPECT_EQ(trainer.WeightsHash(), plain.WeightsHash());
+    EXPECT_EQ(trainer.StateHash(), plain.StateHash());
+  }
 }
 
 }  // namespace
