@@ -9,13 +9,18 @@ namespace hotrow {
 
 void CompactIds::AppendWide(std::int64_t id) {
   if (wide_.empty()) {
-    wide_.assign(narrow_.begin(), narrow_.end());
-    narrow_ = {};
+    for (std::size_t i = 0; i < narrow_.size(); ++i) wide_.Append(narrow_[i]);
+    narrow_.Free();
   }
-  wide_.push_back(id);
+  wide_.Append(id);
 }
 
-EncodedSamples::EncodedSamples(const DataDescription& description) : num_dense_(description.num_dense) {
+EncodedSamples::EncodedSamples(const DataDescription& description, const BeforeGrowth& before_growth)
+    : num_dense_(description.num_dense),
+      dense_(before_growth),
+      labels_(before_growth),
+      ids_(before_growth),
+      bag_ends_(before_growth) {
   for (const SparseFeature& feature : description.features) {
     names_.push_back(feature.name);
     fixed_sizes_.push_back(feature.fixed_size);
@@ -35,10 +40,10 @@ void EncodedSamples::EndSample() {
 
 void EncodedSamples::Clear() {
   size_ = 0;
-  dense_.clear();
-  labels_.clear();
+  dense_.Clear();
+  labels_.Clear();
   ids_.Clear();
-  bag_ends_.clear();
+  bag_ends_.Clear();
 }
 
 void EncodedSamples::Gather(std::int64_t first, std::int64_t count, std::span<const std::uint32_t> order,
@@ -55,8 +60,7 @@ void EncodedSamples::Gather(std::int64_t first, std::int64_t count, std::span<co
   batch.dense.resize(order.size() * width);
   batch.labels.resize(labels_.empty() ? 0 : order.size());
   for (std::size_t i = 0; i < order.size(); ++i) {
-    std::copy_n(dense_.begin() + static_cast<std::ptrdiff_t>(order[i] * width), width,
-                batch.dense.begin() + static_cast<std::ptrdiff_t>(i * width));
+    dense_.Copy(order[i] * width, width, batch.dense.data() + i * width);
     if (!labels_.empty()) batch.labels[i] = labels_[order[i]];
   }
   if (all_fixed_) {

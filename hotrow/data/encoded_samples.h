@@ -7,15 +7,19 @@
 #include <vector>
 
 #include "hotrow/data/batch.h"
+#include "hotrow/data/chunked_list.h"
 
 namespace hotrow {
 
 /// A growing list of ids that takes 4 bytes each as long as all fit into 32 unsigned bits, 8 from then on.
 class CompactIds {
  public:
+  explicit CompactIds(const BeforeGrowth& before_growth = {})
+      : narrow_(before_growth), wide_(before_growth) {}
+
   void Append(std::int64_t id) {
     if (wide_.empty() && id == static_cast<std::int64_t>(static_cast<std::uint32_t>(id))) {
-      narrow_.push_back(static_cast<std::uint32_t>(id));
+      narrow_.Append(static_cast<std::uint32_t>(id));
     } else {
       AppendWide(id);
     }
@@ -23,27 +27,29 @@ class CompactIds {
   std::int64_t operator[](std::size_t i) const { return wide_.empty() ? narrow_[i] : wide_[i]; }
   std::size_t size() const { return wide_.empty() ? narrow_.size() : wide_.size(); }
   void Clear() {
-    narrow_.clear();
-    wide_.clear();
+    narrow_.Clear();
+    wide_.Clear();
   }
 
  private:
   void AppendWide(std::int64_t id);
-  std::vector<std::uint32_t> narrow_;
-  std::vector<std::int64_t> wide_;
+  ChunkedList<std::uint32_t> narrow_;
+  ChunkedList<std::int64_t> wide_;
 };
 
 /// Build a sample by AddLabel (where the data has labels), AddDense num_dense times, and for every feature in
 /// order AddId for each id, then EndBag; then EndSample.
 class EncodedSamples {
  public:
-  explicit EncodedSamples(const DataDescription& description);
+  /// `before_growth`: what it throws comes out of the Add that needs more memory; the samples can then only
+  /// be cleared.
+  explicit EncodedSamples(const DataDescription& description, const BeforeGrowth& before_growth = {});
 
-  void AddLabel(float label) { labels_.push_back(label); }
-  void AddDense(float value) { dense_.push_back(value); }
+  void AddLabel(float label) { labels_.Append(label); }
+  void AddDense(float value) { dense_.Append(value); }
   void AddId(std::int64_t id) { ids_.Append(id); }
   void EndBag() {
-    if (!all_fixed_) bag_ends_.push_back(static_cast<std::int64_t>(ids_.size()));
+    if (!all_fixed_) bag_ends_.Append(static_cast<std::int64_t>(ids_.size()));
   }
   /// Throws std::logic_error when the sample is not what the description says.
   void EndSample();
@@ -69,10 +75,10 @@ class EncodedSamples {
   std::int64_t num_dense_ = 0;
   std::int64_t ids_a_sample_ = 0;  // when all are fixed
   std::int64_t size_ = 0;
-  std::vector<float> dense_;             // [size, num_dense]
-  std::vector<float> labels_;            // [size] or empty
+  ChunkedList<float> dense_;             // [size, num_dense]
+  ChunkedList<float> labels_;            // [size] or empty
   CompactIds ids_;                       // [size][feature][position]
-  std::vector<std::int64_t> bag_ends_;   // [size, features], when not all are fixed
+  ChunkedList<std::int64_t> bag_ends_;   // [size, features], when not all are fixed
   std::vector<std::uint32_t> in_order_;  // scratch of Gather
   std::vector<std::int32_t> lengths_;
   std::vector<std::int64_t> values_;

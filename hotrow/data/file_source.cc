@@ -1,6 +1,7 @@
 #include "hotrow/data/file_source.h"
 
 #include <algorithm>
+#include <functional>
 #include <limits>
 #include <numeric>
 #include <optional>
@@ -78,8 +79,11 @@ DataDescription DescriptionOf(const FileRecords& records) {
 
 class StreamSource : public BatchSource {
  public:
-  explicit StreamSource(FileRecords records)
-      : records_(std::move(records)), description_(DescriptionOf(records_)), samples_(description_) {}
+  StreamSource(FileRecords records, std::function<std::int64_t()> available_memory)
+      : records_(std::move(records)),
+        available_memory_(std::move(available_memory)),
+        description_(DescriptionOf(records_)),
+        samples_(description_, [this](std::int64_t bytes) { NeedMemoryFor(bytes); }) {}
 
   const DataDescription& description() const override { return description_; }
 
@@ -103,7 +107,15 @@ class StreamSource : public BatchSource {
   }
 
  private:
+  void NeedMemoryFor(std::int64_t bytes) const {
+    const std::int64_t available = available_memory_();
+    if (available >= bytes) return;
+    Fail("{}: a batch does not fit in memory ({} samples read, {:.1f} GiB left): try a smaller one",
+         records_.path(), samples_.size(), GiB(available));
+  }
+
   FileRecords records_;
+  std::function<std::int64_t()> available_memory_;
   DataDescription description_;
   EncodedSamples samples_;
   std::int64_t next_sample_ = 0;
@@ -111,21 +123,21 @@ class StreamSource : public BatchSource {
   bool untouched_ = true;
 };
 
-constexpr std::int64_t kSamplesBetweenMemoryChecks = 1 << 20;
+// What is left to others once samples take as much.
 constexpr std::int64_t kMemoryReserve = std::int64_t{1} << 29;
 
 class ShuffledSource : public BatchSource {
  public:
-  ShuffledSource(FileRecords records, std::uint64_t seed)
-      : seed_(seed), description_(DescriptionOf(records)), samples_(description_) {
+  ShuffledSource(FileRecords records, const FileSourceOptions& options)
+      : seed_(options.seed),
+        available_memory_(options.available_memory),
+        description_(DescriptionOf(records)),
+        samples_(description_, [this](std::int64_t bytes) { NeedMemoryFor(bytes); }) {
+    HOTROW_CHECK(options.max_shuffled <= std::numeric_limits<std::uint32_t>::max());
     while (records.Next(samples_)) {
-      if (samples_.size() % kSamplesBetweenMemoryChecks == 0 &&
-          (AvailableMemory() < kMemoryReserve ||
-           samples_.size() == std::numeric_limits<std::uint32_t>::max())) {
-        Fail(
-            "{}: its samples do not fit in memory ({} read, {:.1f} GiB left): without shuffling, files are "
-            "streamed",
-            records.path(), samples_.size(), GiB(AvailableMemory()));
+      if (samples_.size() > options.max_shuffled) {
+        Fail("{}: more than {} samples cannot be shuffled: without shuffling, files are streamed",
+             description_.name, options.max_shuffled);
       }
     }
     description_.samples = samples_.size();
@@ -151,7 +163,20 @@ class ShuffledSource : public BatchSource {
   }
 
  private:
+  void NeedMemoryFor(std::int64_t bytes) {
+    const std::int64_t available = available_memory_();
+    if (available - std::min(bytes_, kMemoryReserve) < bytes) {
+      Fail(
+          "{}: its samples do not fit in memory ({} read, {:.1f} GiB left): without shuffling, files are "
+          "streamed",
+          description_.name, samples_.size(), GiB(available));
+    }
+    bytes_ += bytes;
+  }
+
   std::uint64_t seed_;
+  std::function<std::int64_t()> available_memory_;
+  std::int64_t bytes_ = 0;  // of samples_
   DataDescription description_;
   EncodedSamples samples_;
   std::int64_t epoch_ = -1;
@@ -163,6 +188,7 @@ class ShuffledSource : public BatchSource {
 
 std::vector<std::uint32_t> ShuffledOrder(std::uint64_t seed, std::int64_t epoch, std::int64_t n) {
   HOTROW_CHECK(n >= 0 && n <= std::numeric_limits<std::uint32_t>::max());
+  NeedMemory(n * static_cast<std::int64_t>(sizeof(std::uint32_t)), fmt::format("the order of {} samples", n));
   std::vector<std::uint32_t> order(static_cast<std::size_t>(n));
   std::iota(order.begin(), order.end(), 0U);
   RandomSequence random(MixSeed(seed, static_cast<std::uint64_t>(epoch)), RandomStream::kShuffle);
@@ -176,8 +202,8 @@ std::unique_ptr<BatchSource> OpenFileSource(std::shared_ptr<const RecordEncoder>
                                             const FileSourceOptions& options) {
   if (options.paths.empty()) Fail("no data file given");
   FileRecords records(std::move(encoder), options);
-  if (options.shuffle) return std::make_unique<ShuffledSource>(std::move(records), options.seed);
-  return std::make_unique<StreamSource>(std::move(records));
+  if (options.shuffle) return std::make_unique<ShuffledSource>(std::move(records), options);
+  return std::make_unique<StreamSource>(std::move(records), options.available_memory);
 }
 
 }  // namespace hotrow

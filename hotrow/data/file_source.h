@@ -2,10 +2,13 @@
 // Batches from text files.
 
 #include <cstdint>
+#include <functional>
+#include <limits>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "hotrow/base/system.h"
 #include "hotrow/data/batch.h"
 #include "hotrow/data/record_encoder.h"
 
@@ -19,10 +22,13 @@ struct FileSourceOptions {
   std::uint64_t seed = 0;
   bool need_labels = true;  ///< off: files without a label column are fine, and batches then have no labels
   bool refuse_bad_ids = false;  ///< an id outside its table is an error naming file, line and column
+  std::int64_t max_shuffled = std::numeric_limits<std::uint32_t>::max();  ///< at most the default
+  std::function<std::int64_t()> available_memory = AvailableMemory;       ///< asked before memory is taken
 };
 
 /// Throws Error when a file cannot be opened, is empty or malformed, when files disagree on having labels, or
-/// when the samples do not fit in memory. A streaming source finds malformed records as it comes to them.
+/// when the samples do not fit in memory or are too many to be shuffled. A streaming source finds malformed
+/// records as it comes to them.
 std::unique_ptr<BatchSource> OpenFileSource(std::shared_ptr<const RecordEncoder> encoder,
                                             const FileSourceOptions& options);
 

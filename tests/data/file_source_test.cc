@@ -7,6 +7,7 @@
 
 #include "hotrow/base/error.h"
 #include "hotrow/data/criteo_encoder.h"
+#include "hotrow/data/encoded_samples.h"
 #include "tests/data/temp_file.h"
 
 namespace hotrow {
@@ -123,6 +124,94 @@ TEST(FileSource, FilesMustAgreeAboutLabels) {
               ThrowsMessage<Error>(HasSubstr("no data file given")));
   const auto source = OpenFileSource(AnyEncoder(), {.paths = {b.path()}, .need_labels = false});
   EXPECT_FALSE(source->description().has_labels);
+}
+
+TEST(FileSource, MemoryIsAskedForBeforeItIsTaken) {
+  const TempFile file("f", Lines(0, 7));
+  std::int64_t available = std::int64_t{1} << 20;
+  FileSourceOptions options{.paths = {file.path()}, .shuffle = true, .available_memory = [&] {
+                              available -= 10;
+                              return available;
+                            }};
+  EXPECT_THAT(
+      [&] { OpenFileSource(AnyEncoder(), options); },
+      ThrowsMessage<Error>(file.path() + ": its samples do not fit in memory (0 read, 0.0 GiB left): without "
+                                         "shuffling, files are streamed"));
+  options.shuffle = false;
+  const auto stream = OpenFileSource(AnyEncoder(), options);
+  Batch batch;
+  EXPECT_THAT([&] { stream->Next(7, batch); },
+              ThrowsMessage<Error>(HasSubstr(
+                  ": a batch does not fit in memory (0 samples read, 0.0 GiB left): try a smaller one")));
+  available = std::int64_t{1} << 26;  // little, and enough for a small file
+  EXPECT_EQ(Epoch(*stream, 0, 7).size(), 7U);
+  options.shuffle = true;
+  EXPECT_EQ(OpenFileSource(AnyEncoder(), options)->description().samples, 7);
+}
+
+TEST(FileSource, MoreSamplesThanAnOrderCanNumberAreAnError) {
+  const TempFile a("a", Lines(0, 4));
+  const TempFile b("b", Lines(4, 3));
+  FileSourceOptions options{.paths = {a.path(), b.path()}, .shuffle = true, .max_shuffled = 6};
+  EXPECT_THAT([&] { OpenFileSource(AnyEncoder(), options); },
+              ThrowsMessage<Error>(a.path() + " and 1 more: more than 6 samples cannot be shuffled: without "
+                                              "shuffling, files are streamed"));
+  options.max_shuffled = 7;
+  EXPECT_EQ(OpenFileSource(AnyEncoder(), options)->description().samples, 7);
+  options.max_shuffled = 6;
+  options.shuffle = false;
+  EXPECT_EQ(Epoch(*OpenFileSource(AnyEncoder(), options), 0, 5).size(), 7U);
+}
+
+// Each growth is of a chunk, whatever is held: nothing is copied.
+TEST(EncodedSamples, GrowByChunksAndGatherAcrossThem) {
+  constexpr std::int64_t kSamples = 400'000;  // of 3 dense values, so that a chunk ends within a sample's
+  for (const std::int32_t fixed : {3, 0}) {
+    DataDescription description;
+    description.num_dense = 3;
+    description.features = {{.name = "f", .rows = 1 << 30, .fixed_size = fixed}};
+    std::vector<std::int64_t> growths;
+    EncodedSamples samples(description, [&](std::int64_t bytes) { growths.push_back(bytes); });
+    for (std::int64_t i = 0; i < kSamples; ++i) {
+      samples.AddLabel(static_cast<float>(i % 2));
+      for (int d = 0; d < 3; ++d) samples.AddDense(static_cast<float>(3 * i + d));
+      for (int d = 0; d < 3; ++d) samples.AddId(3 * i + d);
+      samples.EndBag();
+      samples.EndSample();
+    }
+    // Labels and the ends of bags fit in a chunk, the others need two.
+    EXPECT_THAT(growths, ::testing::Each(::testing::Le(std::int64_t{8} << 20)));
+    EXPECT_EQ(growths.size(), fixed == 3 ? 5U : 6U);
+    Batch batch;
+    const std::vector<std::uint32_t> order = {399'999, 349'525, 349'526, 0};
+    samples.Gather(0, 4, order, batch);
+    for (std::size_t i = 0; i < order.size(); ++i) {
+      EXPECT_EQ(batch.labels[i], static_cast<float>(order[i] % 2));
+      for (std::size_t d = 0; d < 3; ++d) {
+        EXPECT_EQ(batch.dense[3 * i + d], static_cast<float>(3 * order[i] + d));
+        EXPECT_EQ(batch.sparse.values()[3 * i + d],
+                  3 * static_cast<std::int64_t>(order[i]) + static_cast<std::int64_t>(d));
+      }
+    }
+    samples.Clear();
+    growths.clear();
+    samples.AddLabel(1);
+    EXPECT_TRUE(growths.empty()) << "the memory is kept";
+  }
+}
+
+TEST(CompactIds, AskBeforeTheyWiden) {
+  std::int64_t taken = 0;
+  CompactIds ids([&](std::int64_t bytes) {
+    if (taken > 0) Fail("{} bytes more", bytes);
+    taken += bytes;
+  });
+  ids.Append(5);
+  EXPECT_THROW(ids.Append(-1), Error);
+  ids.Clear();
+  ids.Append(7);
+  EXPECT_EQ(ids[0], 7);
+  EXPECT_EQ(ids.size(), 1U);
 }
 
 TEST(CompactIds, WidensWhenItMust) {
