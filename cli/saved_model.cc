@@ -5,6 +5,7 @@
 #include "cli/cli11.h"
 #include "cli/config_file.h"
 #include "hotrow/base/error.h"
+#include "hotrow/base/file_stamp.h"
 #include "hotrow/train/model_file.h"
 
 namespace hotrow::cli {
@@ -68,6 +69,7 @@ SavedModel OpenSavedModel(const SavedModelFlags& flags, bool need_labels, Thread
   if (flags.model.empty()) Fail("--model: missing; it names a file that `hotrow train --save` wrote");
   if (flags.data.data.empty()) Fail("--data: missing");
   const BadIds bad_ids = ParseBadIds(flags.bad_ids);
+  const FileStamp stamp = StampOf(flags.model);
   ModelFileInfo info = ReadModelInfo(flags.model);
   const std::shared_ptr<const RecordEncoder> encoder = ReadEncoder(info, flags.model);
   DataSpec spec;
@@ -86,6 +88,8 @@ SavedModel OpenSavedModel(const SavedModelFlags& flags, bool need_labels, Thread
   config.seed = flags.common.seed;
   saved.trainer = std::make_unique<Trainer>(config, pool);
   LoadModel(*saved.trainer, flags.model);
+  // The weights of one model and the vocabularies of another fit one another in size.
+  if (StampOf(flags.model) != stamp) Fail("{}: changed while it was read", flags.model);
   return saved;
 }
 

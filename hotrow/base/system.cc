@@ -6,14 +6,29 @@
 
 #include <algorithm>
 #include <fstream>
+#include <limits>
 
 #include "hotrow/base/error.h"
 #include "hotrow/base/memory.h"
 #include "hotrow/base/size.h"
 
 namespace hotrow {
+namespace {
 
-std::int64_t AvailableMemory() { return ReadMemory().available; }
+// Below the limit that `ulimit -v` shows.
+std::int64_t AddressSpaceLeft() {
+  constexpr std::int64_t kUnlimited = std::numeric_limits<std::int64_t>::max();
+  struct rlimit limit {};
+  if (getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur >= static_cast<rlim_t>(kUnlimited)) {
+    return kUnlimited;
+  }
+  const std::int64_t used = NumberBehind("/proc/self/status", "VmSize:", 0) * 1024;
+  return std::max<std::int64_t>(0, static_cast<std::int64_t>(limit.rlim_cur) - used);
+}
+
+}  // namespace
+
+std::int64_t AvailableMemory() { return std::min(ReadMemory().available, AddressSpaceLeft()); }
 
 void NeedMemory(std::int64_t bytes, std::string_view what) {
   constexpr std::int64_t kAskedFor = std::int64_t{64} << 20;

@@ -7,8 +7,8 @@
 
 namespace hotrow {
 
-/// Bytes a process can still allocate without swapping: the smallest of the kernel's MemAvailable and what
-/// the process's cgroups leave (base/memory.h).
+/// Bytes a process can still allocate without swapping: the smallest of the kernel's MemAvailable, what the
+/// process's cgroups leave (base/memory.h), and what its limit of address space does.
 std::int64_t AvailableMemory();
 
 /// Throws Error naming `what`, the bytes it needs and those available, when there are fewer. Below 64 MiB

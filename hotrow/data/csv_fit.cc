@@ -68,8 +68,10 @@ CsvSchema FitCsvSchema(CsvSchema schema, const std::vector<std::string>& paths) 
   if (paths.empty()) Fail("no training file to take vocabularies and statistics from");
   std::vector<Moments> moments(schema.dense.size());
   std::vector<Counts> counts(schema.sparse.size());
+  std::vector<FileStamp> stamps;
   for (const std::string& path : paths) {
     RecordReader reader(path);
+    stamps.push_back(reader.stamp());
     if (reader.PeekLine().empty()) Fail("{}: the file is empty", path);
     const CsvColumns columns = BindCsvColumns(schema, reader, false);
     while (reader.Next()) {
@@ -83,6 +85,9 @@ CsvSchema FitCsvSchema(CsvSchema schema, const std::vector<std::string>& paths) 
           CountValues(schema, schema.sparse[f], fields[columns.sparse[f]], counts[f]);
       }
     }
+  }
+  for (std::size_t p = 0; p < paths.size(); ++p) {  // training reads them again
+    if (StampOf(paths[p]) != stamps[p]) Fail("{}: changed since it was first read", paths[p]);
   }
   for (std::size_t i = 0; i < schema.dense.size(); ++i) {
     if (!IsOpen(schema.dense[i])) continue;

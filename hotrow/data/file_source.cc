@@ -23,6 +23,8 @@ class FileRecords {
         paths_(options.paths),
         options_{options.need_labels, options.refuse_bad_ids} {
     HOTROW_CHECK(!paths_.empty());
+    // The last of them is not found missing when the first are trained on.
+    for (const std::string& path : paths_) stamps_.push_back(InputFile(path).stamp());
     Restart();
   }
 
@@ -52,6 +54,7 @@ class FileRecords {
     file_ = file;
     records_ = 0;
     reader_ = std::make_unique<RecordReader>(path());
+    if (reader_->stamp() != stamps_[file]) Fail("{}: changed since it was first read", path());
     if (reader_->PeekLine().empty()) Fail("{}: the file is empty", path());
     bound_ = encoder_->Bind(*reader_, options_);
     if (!has_labels_) has_labels_ = bound_->has_labels();
@@ -62,6 +65,7 @@ class FileRecords {
 
   std::shared_ptr<const RecordEncoder> encoder_;
   std::vector<std::string> paths_;
+  std::vector<FileStamp> stamps_;  // what every epoch reads is the same
   BindOptions options_;
   std::optional<bool> has_labels_;
   std::size_t file_ = 0;

@@ -26,9 +26,9 @@ struct FileSourceOptions {
   std::function<std::int64_t()> available_memory = AvailableMemory;       ///< asked before memory is taken
 };
 
-/// Throws Error when a file cannot be opened, is empty or malformed, when files disagree on having labels, or
-/// when the samples do not fit in memory or are too many to be shuffled. A streaming source finds malformed
-/// records as it comes to them.
+/// Throws Error when a file cannot be opened, is empty or malformed, when it changed while it was read or
+/// between two epochs, when files disagree on having labels, or when the samples do not fit in memory or are
+/// too many to be shuffled. A streaming source finds malformed records as it comes to them.
 std::unique_ptr<BatchSource> OpenFileSource(std::shared_ptr<const RecordEncoder> encoder,
                                             const FileSourceOptions& options);
 

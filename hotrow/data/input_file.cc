@@ -51,6 +51,7 @@ InputFile::InputFile(std::string path) : path_(std::move(path)) {
     if (known && S_ISDIR(status.st_mode)) Fail("{}: is a directory; a file is needed", path_);
     Fail("{}: is a pipe or a device; a file is needed, since data are read more than once", path_);
   }
+  stamp_ = StampOf(fd_);
   if (compressed) gzip_ = std::make_unique<Gzip>();
 }
 
@@ -63,6 +64,8 @@ std::size_t InputFile::Read(char* out, std::size_t size) {
 std::size_t InputFile::ReadRaw(char* out, std::size_t size) {
   for (;;) {
     const ssize_t got = read(fd_, out, size);
+    // A record cut short where a writer has come to so far looks like a whole one.
+    if (got == 0 && StampOf(fd_) != stamp_) Fail("{}: was written to while it was read", path_);
     if (got >= 0) return static_cast<std::size_t>(got);
     const int reason = errno;
     if (reason != EINTR) Fail("{}: cannot read: {}", path_, std::strerror(reason));

@@ -5,6 +5,8 @@
 #include <memory>
 #include <string>
 
+#include "hotrow/base/file_stamp.h"
+
 namespace hotrow {
 
 /// Reads a file from its start to its end. One that begins with gzip's magic bytes is decompressed, all its
@@ -17,9 +19,13 @@ class InputFile {
   InputFile(const InputFile&) = delete;
   InputFile& operator=(const InputFile&) = delete;
 
-  /// Up to `size` >= 1 bytes into `out`; 0 at the end. Throws Error for what the disk does, and for
-  /// compressed data that are damaged, end early, or are followed by something else.
+  /// Up to `size` >= 1 bytes into `out`; 0 at the end. Throws Error for what the disk does, for a
+  /// file that was written to meanwhile, and for compressed data that are damaged, end early, or are followed
+  /// by something else.
   std::size_t Read(char* out, std::size_t size);
+
+  /// Of the file when it was opened.
+  const FileStamp& stamp() const { return stamp_; }
 
  private:
   struct Gzip;
@@ -28,6 +34,7 @@ class InputFile {
 
   std::string path_;
   int fd_ = -1;
+  FileStamp stamp_;
   std::unique_ptr<Gzip> gzip_;  // null for a plain file
 };
 

@@ -41,6 +41,8 @@ class RecordReader {
   /// The line it starts on, from 1.
   std::int64_t line() const { return line_; }
   const std::string& path() const { return path_; }
+  /// The file's when it was opened.
+  const FileStamp& stamp() const { return file_.stamp(); }
 
   /// Throws Error "PATH:LINE: column N (NAME): MESSAGE", column counted from 0 here and from 1 in the text.
   [[noreturn]] void FailAt(std::size_t column, std::string_view name, std::string_view message) const;

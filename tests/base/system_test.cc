@@ -2,8 +2,11 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 #include <cstdint>
+#include <fstream>
 
 #include "hotrow/base/buffer.h"
 #include "hotrow/base/error.h"
@@ -29,6 +32,21 @@ TEST(System, ResidentMemoryFollowsWhatIsTouched) {
   }
   EXPECT_LT(ResidentBytes() - before, kBytes / 2);
   EXPECT_GE(PeakResidentBytes(), kBytes) << "the peak stays";
+}
+
+TEST(System, AvailableMemoryHeedsTheLimitOfAddressSpace) {
+  struct rlimit before {};
+  ASSERT_EQ(getrlimit(RLIMIT_AS, &before), 0);
+  std::int64_t pages = 0;  // in use: of a sanitizer, terabytes
+  ASSERT_TRUE(std::ifstream("/proc/self/statm") >> pages);
+  constexpr std::int64_t kMore = std::int64_t{256} << 20;
+  struct rlimit limited = before;
+  limited.rlim_cur = static_cast<rlim_t>(pages * sysconf(_SC_PAGESIZE) + kMore);
+  if (limited.rlim_cur > before.rlim_max) GTEST_SKIP() << "the limit is lower already";
+  ASSERT_EQ(setrlimit(RLIMIT_AS, &limited), 0);
+  const std::int64_t available = AvailableMemory();
+  ASSERT_EQ(setrlimit(RLIMIT_AS, &before), 0);
+  EXPECT_LE(available, kMore);
 }
 
 TEST(System, NeedMemorySaysWhatIsNeededAndWhatThereIs) {

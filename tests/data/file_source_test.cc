@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <filesystem>
+#include <fstream>
 
 #include "hotrow/base/error.h"
 #include "hotrow/data/criteo_encoder.h"
@@ -62,6 +64,46 @@ TEST(FileSource, StreamsFilesInOrder) {
   for (const std::int64_t epoch : {0, 1, 5}) {
     EXPECT_THAT(Epoch(*source, epoch, 5), ElementsAre(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11));
   }
+}
+
+TEST(FileSource, EveryEpochReadsTheSameFiles) {
+  const TempFile a("a", Lines(0, 7));
+  const TempFile b("b", Lines(7, 5));
+  const auto refuses = [&](const auto& change, const std::string& what) {
+    const auto source = OpenFileSource(AnyEncoder(), {.paths = {a.path(), b.path()}});
+    Epoch(*source, 0, 5);
+    change();
+    EXPECT_THAT([&] { Epoch(*source, 1, 5); }, ThrowsMessage<Error>(b.path() + what));
+  };
+  refuses([&] { std::ofstream(b.path(), std::ios::app) << Lines(12, 1); },
+          ": changed since it was first read");
+  refuses(
+      [&] {  // as large as the old one
+        std::ofstream(b.path() + ".new") << Lines(7, 6);
+        std::filesystem::rename(b.path() + ".new", b.path());
+      },
+      ": changed since it was first read");
+  refuses([&] { std::filesystem::resize_file(b.path(), 0); }, ": changed since it was first read");
+}
+
+TEST(FileSource, AFileThatIsStillWrittenToIsAMistake) {
+  const TempFile a("a", Lines(0, 7));
+  const auto source = OpenFileSource(AnyEncoder(), {.paths = {a.path()}});
+  source->StartEpoch(0);
+  Batch batch;
+  ASSERT_TRUE(source->Next(2, batch));
+  std::ofstream(a.path(), std::ios::app) << Lines(7, 1).substr(0, 150);
+  EXPECT_THAT([&] { source->Next(9, batch); },
+              ThrowsMessage<Error>(a.path() + ": was written to while it was read"));
+}
+
+TEST(FileSource, TheLastFileIsMissedAtOnce) {
+  const TempFile a("a", Lines(0, 7));
+  EXPECT_THAT(
+      [&] {
+        OpenFileSource(AnyEncoder(), {.paths = {a.path(), a.path() + ".none"}});
+      },
+      ThrowsMessage<Error>(HasSubstr(".none: cannot open")));
 }
 
 TEST(FileSource, ShuffleIsAPermutationOfSeedAndEpoch) {
