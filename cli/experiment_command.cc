@@ -33,9 +33,7 @@ struct ExperimentFlags {
 };
 
 void AddFlags(CLI::App& app, ExperimentFlags& f) {
-  app.add_option("file", f.file, "The experiment: a TOML file, see bench/experiments")
-      ->required()
-      ->type_name("FILE");
+  app.add_option("file", f.file, "The experiment: a TOML file, see bench/experiments")->type_name("FILE");
   app.add_option("--log", f.log,
                  std::string("The log that the result is added to; made if it is not there (") + kDefaultLog +
                      ", which must be there)")
@@ -64,6 +62,7 @@ std::string FindLog(const ExperimentFlags& flags) {
 }
 
 int Run(const ExperimentFlags& flags) {
+  if (flags.file.empty()) Fail("experiment: a TOML file is missing; examples are in bench/experiments");
   Experiment experiment = LoadExperiment(flags.file);
   if (flags.rounds > 0) experiment.rounds = flags.rounds;
   CheckFlags(experiment);

@@ -41,7 +41,7 @@ struct PlanFlags {
   std::string sharding = "column_wise";
   std::int64_t ranks = 0;  ///< validate: 0 takes the plan's
   std::int64_t ranks_per_group = 0;
-  DataFlags data;         ///< whose tables; without format and schema bench's
+  DataFlags data;         ///< whose tables; without format, schema and a config with [data] bench's
   std::string multi_hot;  ///< empty: mlperf for bench's 26 features, else one
   std::int64_t embedding_dim = 128;
   std::string optimizer = "adagrad";
@@ -59,7 +59,8 @@ void AddTables(CLI::App& app, PlanFlags& f) {
       "csv: the training files, whose vocabularies say how large tables are");
   app.get_option("--format")
       ->description(
-          "Whose tables: criteo, csv (where there is a schema), or synthetic: bench's, the default");
+          "Whose tables: criteo, csv (where there is a schema or [data]), or synthetic: bench's, the "
+          "default");
   app.add_option("--embedding-dim", f.embedding_dim, "Columns of every table")
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 30))
       ->capture_default_str();
@@ -97,8 +98,11 @@ void DescribeTables(const PlanFlags& flags, std::vector<TableShape>& tables) {
 // The features that `train` has of --format and its like, or `bench` of the same flags.
 std::vector<SparseFeature> Features(const PlanFlags& flags, const GivenFlags& given) {
   DataFlags data = flags.data;
-  if (data.schema.empty() && data.format.empty()) {
-    given.Refuse("a plan for bench's tables", {{"--data", "one for train's, by --format or --schema,"}});
+  const bool has_schema =
+      !data.schema.empty() || (!flags.common.config.empty() && ConfigHasData(flags.common.config));
+  if (!has_schema && data.format.empty()) {
+    given.Refuse("a plan for bench's tables",
+                 {{"--data", "one for train's, by --format, --schema or a [data] table of --config,"}});
     data.format = "synthetic";
   }
   if (data.format == "criteo") {
@@ -264,7 +268,7 @@ Command AddPlanCommand(CLI::App& root) {
   CLI::App* make = app->add_subcommand(
       "make",
       "Makes a plan for the tables that bench trains with the same flags, or train with the same "
-      "--format or --schema");
+      "--format, --schema or --config");
   AddRanks(*make, *flags, "Ranks to plan for (1)");
   make->add_option("--sharding", flags->sharding,
                    "column_wise, table_wise, row_wise, grid, data_parallel, or auto (a simple balance)")

@@ -81,7 +81,7 @@ ShardingPlan MakePlanOf(const std::string& sharding, std::span<const TableShape>
     try {
       kind = ParsePlanKind(sharding);
     } catch (const Error& e) {
-      Fail("--sharding: {}, or a plan file; {}", e.what(), WhyNoPlanFile(file, error));
+      Fail("--{}, or a plan file; {}", e.what(), WhyNoPlanFile(file, error));
     }
     return MakePlan(kind, model, world);
   }

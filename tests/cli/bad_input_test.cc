@@ -118,7 +118,7 @@ TEST(Config, OneFileServesAllCommands) {
   runs(small.Args("eval"));
   runs(small.Args("predict"));
   runs({"train", "--data", small.data(), "--max-steps", "1"});
-  runs({"plan", "make"});
+  runs({"plan", "make", "--data", small.data()});
   runs({"doctor"});
   // Not the architecture that [model] names.
   ExpectMistake({"eval", "--data", small.data(), "--config", config}, {"--model: missing"});

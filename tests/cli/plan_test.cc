@@ -79,6 +79,36 @@ TEST(PlanCommand, MadeForTheTablesThatTrainHas) {
   }
 }
 
+// One file with [data] and [model] is all that train needs beside the data; so it is for a plan.
+TEST(PlanCommand, AConfigWithDataIsASchemaToo) {
+  const TemporaryDirectory directory;
+  const std::string config = directory.Write(
+      "c.toml",
+      "[data]\nlabel = \"y\"\n[[data.sparse]]\ncolumn = \"u\"\n[[data.sparse]]\ncolumn = \"v\"\n"
+      "[model]\nembedding_dim = 8\n");
+  const std::string data = directory.Write("d.csv", "u,v,y\na,p,1\nb,q,0\nc,p,1\nc,q,0\n");
+  const std::string plan = directory.File("plan.json");
+  const std::vector<std::string> make = {"make",  "--ranks", "2",        "--sharding", "table_wise",
+                                         "--out", plan,      "--config", config};
+  const auto with = [&](std::vector<std::string> args, const std::vector<std::string>& more) {
+    args.insert(args.end(), more.begin(), more.end());
+    return args;
+  };
+  EXPECT_THAT(MistakeOf(make), HasSubstr("--data: missing; --format csv reads files"));
+  const ProgramResult made = Plan(with(make, {"--data", data}));
+  ASSERT_EQ(made.exit_code, 0) << made.err;
+  EXPECT_THAT(made.out, StartsWith("sharding plan: 2 ranks, 2 tables, "));
+  EXPECT_THAT(made.out, HasSubstr("t_u"));
+  const ProgramResult valid = Plan({"validate", plan, "--config", config, "--data", data});
+  EXPECT_EQ(valid.exit_code, 0) << valid.err;
+  EXPECT_THAT(valid.out, HasSubstr("valid: 2 tables over 2 ranks, for this model"));
+  // Bench's tables are still to be had, and have no use for the data.
+  EXPECT_THAT(Plan(with(make, {"--format", "synthetic"})).out, HasSubstr("26 tables"));
+  EXPECT_THAT(MistakeOf(with(make, {"--format", "synthetic", "--data", data})),
+              StartsWith("error: --data: "));
+  EXPECT_THAT(MistakeOf({"make", "--data", data}), StartsWith("error: --data: "));
+}
+
 TEST(PlanCommand, JsonHasLoadsAndThePlanItself) {
   const ProgramResult result =
       Plan({"make", "--ranks", "2", "--cardinality", "100,50", "--embedding-dim", "8", "--multi-hot", "3,1",
