@@ -4,8 +4,7 @@
 // Recognised from a file's first line, never configured:
 //   separator  tab where the line has one, else comma
 //   header     where a column is named I1 or C1 (in any case): columns may then stand in any order, others
-//   (Id) are
-//              ignored, and a column "label" may be absent; CSV copies come like that
+//              (Id) are ignored, and a column "label" may be absent; CSV copies come like that
 //   no header  40 columns: the label first; 39: no label (Kaggle's test file); 41: an Id before the label
 //
 // Integers: empty is 0, "260.0" is 260; a value x becomes log(x + 3), the transform of the MLPerf reference,

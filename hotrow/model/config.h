@@ -13,8 +13,8 @@ enum class Interaction {
   kCross,  ///< low-rank cross net: TorchRec's DLRM_DCN
   kDot,    ///< pairwise dot products: TorchRec's DLRM
 };
-Interaction ParseInteraction(
-    const std::string& text);  ///< "dlrm_dcn" (kCross), "dlrm" (kDot); throws Error listing them
+/// "dlrm_dcn" (kCross), "dlrm" (kDot); throws Error listing them.
+Interaction ParseInteraction(const std::string& text);
 std::string ToString(Interaction interaction);
 
 /// MLPerf DLRM-v2 by default. One feature a table is usual; `features` are the batch's keys, in the order of

@@ -13,9 +13,8 @@ enum class WeightDecayMode { kNone, kL2, kDecoupled };
 ///   SGD               w -= lr * g
 ///   Adagrad           h += g^2;                        w -= lr * g / (sqrt(h) + eps)
 ///   row-wise Adagrad  h += mean(g^2) over the full row; w -= lr * g / (sqrt(h) + eps); one h a row
-///   Adam              m = b1 m + (1 - b1) g; v = b2 v + (1 - b2) g^2; w -= lr * m' / (sqrt(v') + eps), m'
-///   and v' bias-corrected
-///                     with the global step (1 at the first step)
+///   Adam              m = b1 m + (1 - b1) g; v = b2 v + (1 - b2) g^2; w -= lr * m' / (sqrt(v') + eps),
+///                     m' and v' bias-corrected with the global step (1 at the first step)
 /// decoupled decay: w = (1 - lr * weight_decay) * w - update, the update from the undecayed gradient.
 /// Adagrad: Duchi, Hazan, Singer, JMLR 2011. Adam: Kingma, Ba, ICLR 2015. Decoupled decay: Loshchilov,
 /// Hutter, ICLR 2019.
@@ -33,8 +32,8 @@ struct OptimizerConfig {
 /// 0, betas in [0, 1), weight_decay >= 0, decay given iff its mode is not none).
 void Validate(const OptimizerConfig& config);
 
-/// fp32 numbers of state that a row of `dim` columns keeps: SGD 0, Adagrad dim, row-wise Adagrad 1, Adam 2
-/// dim.
+/// fp32 numbers of state that a row of `dim` columns keeps: SGD 0, Adagrad dim, row-wise Adagrad 1,
+/// Adam 2 dim.
 std::int64_t StateWidth(OptimizerKind kind, std::int64_t dim);
 
 /// "sgd", "adagrad", "rowwise_adagrad", "adam" and back; throws Error listing them.

@@ -24,19 +24,17 @@ struct PlanOptions {
 
 /// A valid plan for `tables` over `world` ranks.
 ///   table_wise     largest ids x width first, each to the rank with the least so far.
-///   column_wise    every table in `world` equal shards, shard i on rank i. Keeps the torch_tpu benchmark's
-///   rule:
-///                  the dim is divisible by the ranks and a shard's width by 4. A refusal names the rank
-///                  counts and dims that fit. One rank splits nothing and takes any dim; a plan file may hold
-///                  shards this rule refuses.
+///   column_wise    every table in `world` equal shards, shard i on rank i. Keeps the rule of the torch_tpu
+///                  benchmark: the dim is divisible by the ranks and a shard's width by 4. A refusal names
+///                  the rank counts and dims that fit. One rank splits nothing and takes any dim; a plan
+///                  file may hold shards this rule refuses.
 ///   row_wise       every table in blocks of rows over all ranks.
 ///   grid           as table_wise, over groups of ranks; row_wise inside a group.
 ///   data_parallel  a replica of every table on every rank.
 ///   auto           a table with more than 1 / world of all ids x width, or of all bytes, is cut into
-///   columns, in as
-///                  many shards as the larger of the two shares needs; then the largest shard first, each to
-///                  the rank whose larger share stays the least. It keeps to shardings that promise bits, so
-///                  a huge table of few columns stays large.
+///                  columns, in as many shards as the larger of the two shares needs; then the largest shard
+///                  first, each to the rank whose larger share stays the least. It keeps to shardings that
+///                  promise bits, so a huge table of few columns stays large.
 /// Throws Error for a world outside [1, kMaxPlanWorld], and where the rule cannot be kept.
 ShardingPlan MakePlan(PlanKind kind, std::span<const TableShape> tables, std::int64_t world,
                       const PlanOptions& options = {});
