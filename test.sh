@@ -16,7 +16,7 @@ filter=""
 for argument in "$@"; do
   case "$argument" in
     --full) full=1 ;;
-    -h | --help) sed -n '2,/^set /{/^#/s/^# \{0,1\}//p}' "$0"; exit 0 ;;
+    -h | --help) sed -n '2,/^set /{/^#/s/^# \{0,1\}//p}' test.sh; exit 0 ;;
     -*) echo "error: unknown flag '$argument'; valid: --full, --help" >&2; exit 2 ;;
     *)
       if [[ -n "$filter" ]]; then

@@ -2,7 +2,11 @@
 
 #include <algorithm>
 #include <memory>
+#include <numeric>
+#include <span>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "cli/cli11.h"
@@ -44,6 +48,59 @@ const CLI::App& Deepest(const CLI::App& root) {
   return *app;
 }
 
+// "plan make".
+std::string PathOf(const CLI::App& app) {
+  const CLI::App* parent = app.get_parent();
+  const bool below_root = parent == nullptr || parent->get_parent() == nullptr;
+  return below_root ? app.get_name() : PathOf(*parent) + " " + app.get_name();
+}
+
+// Levenshtein's distance: how many characters are to be put in, left out or replaced.
+std::size_t EditDistance(std::string_view a, std::string_view b) {
+  std::vector<std::size_t> row(b.size() + 1);  // of the prefixes of b, to one prefix of a
+  std::iota(row.begin(), row.end(), std::size_t{0});
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    std::size_t diagonal = std::exchange(row[0], i + 1);
+    for (std::size_t j = 0; j < b.size(); ++j) {
+      const std::size_t replaced = diagonal + (a[i] == b[j] ? 0 : 1);
+      diagonal = row[j + 1];
+      row[j + 1] = std::min({replaced, diagonal + 1, row[j] + 1});
+    }
+  }
+  return row.back();
+}
+
+// The flag of the command that `flag` may have been meant to be; empty where none is like it.
+std::string NearestFlag(const CLI::App& app, std::string_view flag) {
+  std::string nearest;
+  std::size_t distance = flag.size() / 3 + 1;
+  for (const CLI::Option* option : app.get_options()) {
+    for (const std::string& name : option->get_lnames()) {
+      const std::size_t to_name = EditDistance(flag, "--" + name);
+      if (to_name >= distance) continue;
+      distance = to_name;
+      nearest = "--" + name;
+    }
+  }
+  return nearest;
+}
+
+[[noreturn]] void FailAtUnknown(const CLI::App& root, std::span<char* const> words) {
+  const CLI::App& app = Deepest(root);
+  const std::vector<std::string> unknown = root.remaining(true);
+  const auto is_unknown = [&](std::string_view word) {
+    return std::ranges::find(unknown, word) != unknown.end();
+  };
+  const auto first = std::ranges::find_if(words, is_unknown);
+  const std::string_view word = first == words.end() ? std::string_view(unknown.front()) : *first;
+  if (!word.starts_with("-")) Fail("{}: {} is not expected here", PathOf(app), Quoted(word));
+  const std::string_view flag = word.substr(0, word.find('='));
+  const std::string nearest = NearestFlag(app, flag);
+  Fail("{}: {} is no flag of it; {}", PathOf(app), Quoted(flag),
+       nearest.empty() ? fmt::format("`hotrow {} --help` lists them", PathOf(app))
+                       : fmt::format("the nearest is {}", nearest));
+}
+
 }  // namespace
 
 void SetHelpFormat(CLI::App& root) { root.formatter(std::make_shared<HelpFormat>()); }
@@ -51,6 +108,8 @@ void SetHelpFormat(CLI::App& root) { root.formatter(std::make_shared<HelpFormat>
 void ParseCommandLine(CLI::App& root, int argc, char** argv) {
   try {
     root.parse(argc, argv);
+  } catch (const CLI::ExtrasError&) {
+    FailAtUnknown(root, std::span(argv, static_cast<std::size_t>(argc)));
   } catch (const CLI::RequiredError&) {  // no option is required, only commands are
     const CLI::App& app = Deepest(root);
     std::vector<std::string> valid;

@@ -12,7 +12,8 @@ namespace hotrow::cli {
 void SetHelpFormat(CLI::App& root);
 
 /// root.parse. Throws CLI::Success for --help and --version, and an Error that names the word and the valid
-/// ones where a command was expected and something else, or nothing, stands there.
+/// ones where a command was expected and something else, or nothing, stands there, or the command, the word
+/// and the flag most like it where nothing reads the word.
 void ParseCommandLine(CLI::App& root, int argc, char** argv);
 
 }  // namespace hotrow::cli

@@ -12,6 +12,10 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 preset="${1:-release}"
 shift || true
 targets=("$@")
+case "$preset" in
+  -h | --help) sed -n '2,/^set /{/^#/s/^# \{0,1\}//p}' scripts/setup.sh; exit 0 ;;
+  -*) [[ "$preset" == --packages-only ]] || { echo "error: unknown flag '$preset'; valid: --packages-only, --help" >&2; exit 2; } ;;
+esac
 
 # What cmake/Dependencies.cmake looks for, the tools to build it, and what tests run: python3 for the check of the tree's own
 # rules, iproute2 for scripts/hosts.sh.

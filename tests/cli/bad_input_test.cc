@@ -135,6 +135,20 @@ TEST(Command, UnknownOnesAreNamed) {
   ExpectMistake({"data"}, {"data: a subcommand is missing; valid: generate, info"});
 }
 
+TEST(Command, UnknownFlagsComeWithTheNearest) {
+  ExpectMistake({"train", "--bacth-size", "3"},
+                {"error: train: '--bacth-size' is no flag of it; the nearest is --batch-size\n"});
+  ExpectMistake({"bench", "--steps", "2", "--treads=2"},
+                {"error: bench: '--treads' is no flag of it; the nearest is "
+                 "--threads\n"});
+  ExpectMistake({"plan", "make", "--rank", "2"},
+                {"plan make: '--rank' is no flag of it; the nearest is --ranks\n"});
+  ExpectMistake({"doctor", "--optimizer", "sgd"},
+                {"doctor: '--optimizer' is no flag of it; `hotrow doctor --help` "
+                 "lists them\n"});
+  ExpectMistake({"eval", "model"}, {"error: eval: 'model' is not expected here\n"});
+}
+
 TEST(Command, HelpNamesFlagsOfTwoWaysAndTheirDefault) {
   const ProgramResult help = RunHotrow({"train", "--help"});
   EXPECT_EQ(help.exit_code, 0);
@@ -153,6 +167,8 @@ TEST(Train, AsksForNoMoreThanTheDataBeforeItMakesAModel) {
   ExpectMistake({"train", "--data", small.data(), "--schema", schema, "--tables", "eager", "--batch-size",
                  "8", "--epochs", "0"},
                 {"epochs: 0 is not at least 1"});
+  ExpectMistake({"train", "--data", small.data(), "--schema", schema, "--batch-size", "0"},
+                {"--batch-size: Value 0 not in range 1 to"});
 }
 
 // How many samples a file has that is streamed shows only at its end.
