@@ -7,7 +7,8 @@
 #   asan      the whole suite under AddressSanitizer and UndefinedBehaviorSanitizer
 #   tsan      what has threads in it, under ThreadSanitizer; the whole suite with --full
 #
-# FILTER is a regular expression of test names (ctest -R). The last line is the sum over the three.
+# FILTER is a regular expression of test names (ctest -R); all three are built all the same. The last line is the sum over
+# the three. For one test while at work: scripts/setup.sh, then ctest --preset release -R FILTER.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")"
 

@@ -301,7 +301,7 @@ class TrainRun {
     SaveObserver observer;
     observer.interrupted = &g_interrupted;
     if (comm_.rank() != 0) return observer;
-    observer.on_progress = [this, said = -1.0](std::int64_t bytes, std::int64_t total) mutable {
+    observer.on_progress = [this, said = NowSeconds()](std::int64_t bytes, std::int64_t total) mutable {
       const double now = NowSeconds();
       if (now - said < LoopConfig{}.progress_seconds) return;
       said = now;

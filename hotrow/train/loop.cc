@@ -202,8 +202,11 @@ class Loop {
   void Step(std::int64_t epoch, Batch& batch, Batch* next) {
     const std::int64_t samples = Samples(batch);
     const float loss = trainer_.Step(batch, next);
-    if (!std::isfinite(loss))
-      Fail("the loss is {} at step {}: try a lower learning rate", loss, result_.steps + 1);
+    if (!std::isfinite(loss)) {
+      const bool may_divide_by_zero = trainer_.config().optimizer.eps == 0.0F;
+      Fail("the loss is {} at step {}: try a lower learning rate{}", loss, result_.steps + 1,
+           may_divide_by_zero ? ", or an eps above 0" : "");
+    }
     in_epoch_ += samples;
     monitor_.Step(result_, epoch, in_epoch_, samples, loss);
     if (epoch_samples_) {

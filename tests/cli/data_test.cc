@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "tests/cli/program.h"
+#include "tests/data/shared_data.h"
 
 namespace hotrow {
 namespace {
@@ -127,6 +128,21 @@ TEST(Data, MistakesExitWithTwoAndLeaveNothing) {
     EXPECT_THAT(result.err, HasSubstr(message));
     EXPECT_EQ(result.out, "");
     EXPECT_THAT(directory.List(), ElementsAre());
+  }
+}
+
+// Each example is a whole configuration: nothing but the data is to be added.
+TEST(Examples, TrainTheModelsTheyDescribe) {
+  for (const auto& [example, data] :
+       {std::pair{"avazu.toml", "avazu_100.csv"}, std::pair{"taobao.toml", "taobao_ads_100.csv"},
+        std::pair{"movielens_100k.toml", "movielens_100k/valid.csv"}}) {
+    const std::string path = SharedData(data);
+    if (path.empty()) GTEST_SKIP() << data << " is not here";
+    const ProgramResult result =
+        RunHotrow({"train", "--config", ExamplePath(example), "--data", path, "--eval-data", path,
+                   "--batch-size", "50", "--epochs", "1", "--max-steps", "4", "--json", "-"});
+    ASSERT_EQ(result.exit_code, 0) << result.err;
+    EXPECT_GT(Json::parse(result.out)["auc"].get<double>(), 0.0) << example;
   }
 }
 
