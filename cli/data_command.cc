@@ -182,6 +182,10 @@ Command AddDataCommand(CLI::App& root) {
   CLI::App* info = data->add_subcommand("info", "Count samples, clicks, values and ids of data files");
   AddCommonFlags(*info, info_flags->common);
   AddDataFlags(*info, info_flags->data);
+  info->get_option("--format")->description("criteo or csv (csv where there is a schema, else criteo)");
+  info->get_option("--cardinality")
+      ->description("criteo: rows of the tables: tiny, shrunk, canonical, mlperf, or a list");
+  info->get_option("--max-rows")->description("criteo: cap of every table's rows; 0: none");
   return {data, [=] {
             return generate->parsed() ? RunGenerate(*generate_flags, *generate) : RunInfo(*info_flags, *info);
           }};

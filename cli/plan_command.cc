@@ -95,12 +95,16 @@ void DescribeTables(const PlanFlags& flags, std::vector<TableShape>& tables) {
   }
 }
 
+// Whether --schema, or a --config with [data], describes CSV files.
+bool HasSchema(const PlanFlags& flags) {
+  if (!flags.data.schema.empty()) return true;
+  return !flags.common.config.empty() && ConfigHasData(flags.common.config);
+}
+
 // The features that `train` has of --format and its like, or `bench` of the same flags.
 std::vector<SparseFeature> Features(const PlanFlags& flags, const GivenFlags& given) {
   DataFlags data = flags.data;
-  const bool has_schema =
-      !data.schema.empty() || (!flags.common.config.empty() && ConfigHasData(flags.common.config));
-  if (!has_schema && data.format.empty()) {
+  if (!HasSchema(flags) && data.format.empty()) {
     given.Refuse("a plan for bench's tables",
                  {{"--data", "one for train's, by --format, --schema or a [data] table of --config,"}});
     data.format = "synthetic";
@@ -236,9 +240,10 @@ int ValidateFile(CLI::App& app, PlanFlags& flags) {
   Validate(plan, flags.plan);
   const std::int64_t world = flags.ranks == 0 ? plan.world : flags.ranks;
   const bool names_model = app.count("--cardinality") + app.count("--max-rows") +
-                               app.count("--embedding-dim") + app.count("--format") + app.count("--schema") +
-                               app.count("--data") >
-                           0;
+                                   app.count("--embedding-dim") + app.count("--format") +
+                                   app.count("--data") >
+                               0 ||
+                           HasSchema(flags);
   PlanForModel(plan, names_model ? ModelTables(flags, given) : TablesOf(plan, flags), world, flags.plan);
   if (flags.reduction_units != 0) ValidateReductionUnits(flags.reduction_units, world);
   const std::int64_t units =

@@ -32,7 +32,8 @@ struct SavedModel {
 };
 
 /// Loads the file's weights (without optimizer state) and opens --data with the encoder that training stored
-/// in it.
+/// in it. Throws Error where either cannot be read, they do not fit one another, or the model's file is
+/// replaced meanwhile.
 SavedModel OpenSavedModel(const SavedModelFlags& flags, bool need_labels, ThreadPool& pool);
 
 }  // namespace hotrow::cli

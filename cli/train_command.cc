@@ -68,7 +68,7 @@ void AddFlags(CLI::App& app, TrainFlags& f) {
   app.add_option("--ids", f.ids, "synthetic: uniform or zipf:ALPHA")->capture_default_str();
   app.add_option("--epochs", f.loop.epochs, "Passes over the data")->capture_default_str();
   app.add_option("--batch-size", f.loop.batch_size, "Samples a step, the global batch")
-      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 40))
+      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 30))
       ->capture_default_str();
   app.add_option("--eval-every", f.loop.eval_every,
                  "Epochs between evaluations, fractions count; 0: at the end")
@@ -301,7 +301,7 @@ class TrainRun {
     SaveObserver observer;
     observer.interrupted = &g_interrupted;
     if (comm_.rank() != 0) return observer;
-    observer.on_progress = [this, said = NowSeconds()](std::int64_t bytes, std::int64_t total) mutable {
+    observer.on_progress = [this, said = -1.0](std::int64_t bytes, std::int64_t total) mutable {
       const double now = NowSeconds();
       if (now - said < LoopConfig{}.progress_seconds) return;
       said = now;

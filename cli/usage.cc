@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <memory>
 #include <numeric>
-#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -85,19 +84,26 @@ std::string NearestFlag(const CLI::App& app, std::string_view flag) {
   return nearest;
 }
 
-[[noreturn]] void FailAtUnknown(const CLI::App& root, std::span<char* const> words) {
-  const CLI::App& app = Deepest(root);
-  const std::vector<std::string> unknown = root.remaining(true);
-  const auto is_unknown = [&](std::string_view word) {
-    return std::ranges::find(unknown, word) != unknown.end();
-  };
-  const auto first = std::ranges::find_if(words, is_unknown);
-  const std::string_view word = first == words.end() ? std::string_view(unknown.front()) : *first;
-  if (!word.starts_with("-")) Fail("{}: {} is not expected here", PathOf(app), Quoted(word));
-  const std::string_view flag = word.substr(0, word.find('='));
+// Of the commands that were chosen, the outermost that was given words it does not know; there is one.
+const CLI::App& WhereUnknown(const CLI::App& root) {
+  const CLI::App* app = &root;
+  while (app->remaining(false).empty()) app = app->get_subcommands().front();
+  return *app;
+}
+
+[[noreturn]] void FailAtUnknown(const CLI::App& root) {
+  const CLI::App& app = WhereUnknown(root);
+  const std::string where = PathOf(app);
+  const std::string word = app.remaining(false).front();
+  const std::string flag = word.substr(0, word.find('='));
+  if (!word.starts_with("-")) Fail("{}: {} is not expected here", where, Quoted(word));
+  if (!app.get_subcommands({}).empty()) {
+    Fail("{}: {} is not expected here; flags stand behind the {}command", where, Quoted(flag),
+         app.get_parent() == nullptr ? "" : "sub");
+  }
   const std::string nearest = NearestFlag(app, flag);
-  Fail("{}: {} is no flag of it; {}", PathOf(app), Quoted(flag),
-       nearest.empty() ? fmt::format("`hotrow {} --help` lists them", PathOf(app))
+  Fail("{}: {} is no flag of it; {}", where, Quoted(flag),
+       nearest.empty() ? fmt::format("`hotrow {} --help` lists them", where)
                        : fmt::format("the nearest is {}", nearest));
 }
 
@@ -109,7 +115,7 @@ void ParseCommandLine(CLI::App& root, int argc, char** argv) {
   try {
     root.parse(argc, argv);
   } catch (const CLI::ExtrasError&) {
-    FailAtUnknown(root, std::span(argv, static_cast<std::size_t>(argc)));
+    FailAtUnknown(root);
   } catch (const CLI::RequiredError&) {  // no option is required, only commands are
     const CLI::App& app = Deepest(root);
     std::vector<std::string> valid;

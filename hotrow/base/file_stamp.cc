@@ -6,11 +6,11 @@ namespace hotrow {
 namespace {
 
 FileStamp FromStatus(const struct stat& status) {
-  constexpr std::int64_t kNanoseconds = 1'000'000'000;
   return {.device = status.st_dev,
           .inode = status.st_ino,
           .bytes = status.st_size,
-          .modified_ns = status.st_mtim.tv_sec * kNanoseconds + status.st_mtim.tv_nsec};
+          .modified_s = status.st_mtim.tv_sec,
+          .modified_ns = status.st_mtim.tv_nsec};
 }
 
 }  // namespace

@@ -14,7 +14,8 @@ struct FileStamp {
   dev_t device = 0;
   ino_t inode = 0;
   std::int64_t bytes = 0;
-  std::int64_t modified_ns = 0;
+  std::int64_t modified_s = 0;
+  std::int64_t modified_ns = 0;  ///< of that second
 
   bool operator==(const FileStamp&) const = default;
 };

@@ -28,7 +28,9 @@ std::int64_t AddressSpaceLeft() {
 
 }  // namespace
 
-std::int64_t AvailableMemory() { return std::min(ReadMemory().available, AddressSpaceLeft()); }
+std::int64_t AvailableMemory() { return std::min(AvailableForReserved(), AddressSpaceLeft()); }
+
+std::int64_t AvailableForReserved() { return ReadMemory().available; }
 
 void NeedMemory(std::int64_t bytes, std::string_view what) {
   constexpr std::int64_t kAskedFor = std::int64_t{64} << 20;

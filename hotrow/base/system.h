@@ -10,6 +10,8 @@ namespace hotrow {
 /// Bytes a process can still allocate without swapping: the smallest of the kernel's MemAvailable, what the
 /// process's cgroups leave (base/memory.h), and what its limit of address space does.
 std::int64_t AvailableMemory();
+/// The same for what has its address space already: reserved, and not yet of any memory.
+std::int64_t AvailableForReserved();
 
 /// Throws Error naming `what`, the bytes it needs and those available, when there are fewer. Below 64 MiB
 /// nothing is asked: reading the limits costs more.

@@ -48,7 +48,8 @@ class BatchSource {
   virtual ~BatchSource() = default;
   virtual const DataDescription& description() const = 0;
   /// Starts epoch `epoch` (0, 1, …) from its first sample, in that epoch's order (seeded shuffle where the
-  /// source shuffles).
+  /// source shuffles). Throws Error where that cannot be: data that changed since they were first read, no
+  /// memory for the order.
   virtual void StartEpoch(std::int64_t epoch) = 0;
   /// Fills `batch` (reusing its memory) with the next at most `max_samples` samples. False, and an empty
   /// batch, at the end of the epoch. The last batch of an epoch may be short. Throws Error naming file, line

@@ -71,7 +71,8 @@ CsvColumns BindCsvColumns(const CsvSchema& schema, RecordReader& reader, bool ne
 std::span<const std::string_view> CheckedFields(const RecordReader& record, const CsvColumns& columns);
 
 /// Learns from the records of `paths` what the schema leaves open: vocabularies, means and standard
-/// deviations. One pass, none when nothing is open. The labels are not looked at.
+/// deviations. One pass, none when nothing is open. The labels are not looked at. Throws Error where a file
+/// cannot be read or is empty, a record is malformed, or a file changes before the last of them is read.
 CsvSchema FitCsvSchema(CsvSchema schema, const std::vector<std::string>& paths);
 
 /// Field `i` of schema.dense, scaled, not yet transformed; nullopt when missing. Throws Error naming the

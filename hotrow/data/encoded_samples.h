@@ -41,8 +41,8 @@ class CompactIds {
 /// order AddId for each id, then EndBag; then EndSample.
 class EncodedSamples {
  public:
-  /// `before_growth`: what it throws comes out of the Add that needs more memory; the samples can then only
-  /// be cleared.
+  /// `before_growth`: what it throws comes out of the Add or EndBag that needs more memory; the samples can
+  /// then only be cleared.
   explicit EncodedSamples(const DataDescription& description, const BeforeGrowth& before_growth = {});
 
   void AddLabel(float label) { labels_.Append(label); }

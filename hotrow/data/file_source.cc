@@ -151,9 +151,12 @@ class ShuffledSource : public BatchSource {
   const DataDescription& description() const override { return description_; }
 
   void StartEpoch(std::int64_t epoch) override {
-    if (epoch != epoch_) order_ = ShuffledOrder(seed_, epoch, samples_.size());
-    epoch_ = epoch;
     next_ = 0;
+    if (epoch == epoch_) return;
+    epoch_ = -1;
+    order_ = {};  // not beside the new one
+    order_ = ShuffledOrder(seed_, epoch, samples_.size());
+    epoch_ = epoch;
   }
 
   bool Next(std::int64_t max_samples, Batch& batch) override {

@@ -39,6 +39,8 @@ struct InputFile::Gzip {
 InputFile::InputFile(std::string path) : path_(std::move(path)) {
   if (path_.empty()) Fail("data: the name of a file is empty");
   fd_ = open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);  // a pipe without a writer must not wait
+  // A file server holds a lease on it, which it gives up when asked.
+  if (fd_ < 0 && errno == EWOULDBLOCK) fd_ = open(path_.c_str(), O_RDONLY | O_CLOEXEC);
   if (const int reason = errno; fd_ < 0) Fail("{}: cannot open: {}", path_, std::strerror(reason));
   struct stat status {};
   const bool known = fstat(fd_, &status) == 0;

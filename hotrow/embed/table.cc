@@ -132,7 +132,8 @@ StorageKind ParseTableStorage(const std::string& text, std::int64_t eager_bytes)
   if (text == "eager") return StorageKind::kEager;
   if (text == "lazy") return StorageKind::kLazy;
   if (text != "auto") Fail("unknown table storage '{}', must be one of: auto, eager, lazy", text);
-  const double room = kAutoEagerShare * static_cast<double>(AvailableMemory());
+  // Either kind needs the same address space.
+  const double room = kAutoEagerShare * static_cast<double>(AvailableForReserved());
   return static_cast<double>(eager_bytes) <= room ? StorageKind::kEager : StorageKind::kLazy;
 }
 

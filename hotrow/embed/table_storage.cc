@@ -74,11 +74,10 @@ void TableStorage::Grow(std::int64_t slots) {
   const std::int64_t more = std::max<std::int64_t>(1, kGrowth / layout_.bytes());
   const std::int64_t end = std::min(RoundUp(slots, more), rows_);
   const std::int64_t bytes = (end - committed) * layout_.bytes();
-  if (const std::int64_t available = AvailableMemory(); bytes > available - kMemoryReserve) {
+  if (const std::int64_t available = AvailableForReserved(); bytes > available - kMemoryReserve) {
     Fail(
         "out of memory: table '{}' has {} trained rows in {:.2f} GiB and needs {:.2f} GiB more; {:.2f} GiB "
-        "are "
-        "available, of which {:.2f} GiB are kept free",
+        "are available, of which {:.2f} GiB are kept free",
         table_name_, claimed_.load(std::memory_order_relaxed), GiB(committed * layout_.bytes()), GiB(bytes),
         GiB(available), GiB(kMemoryReserve));
   }

@@ -11,8 +11,8 @@
 namespace hotrow {
 
 /// Reads batches so that all ranks take the same steps: a rank whose own data has ended takes part with empty
-/// batches until every rank's has, and what fails on one rank ends all at one point. Reading may be one batch
-/// ahead of the steps: what goes wrong in it is thrown when its step is due, not before.
+/// batches until every rank's has, and a read that fails on one rank ends all at one point. Reading may be
+/// one batch ahead of the steps: what goes wrong in it is thrown when its step is due, not before.
 class AgreedBatches {
  public:
   /// `source`: a RankSource, or data of the rank's own. Both must outlive this.
@@ -23,6 +23,7 @@ class AgreedBatches {
   /// differently.
   std::optional<std::int64_t> EpochSamples() const;
 
+  /// Of the source. What fails here fails on this rank alone, and must end its world.
   void StartEpoch(std::int64_t epoch);
   /// Collective: this rank's next batch, with its rank_samples. False when every rank's data has ended, and
   /// when reading has failed on any: that slices of one data set come of different global batches

@@ -42,8 +42,13 @@ void ValidateData(const LoopConfig& config, const DataDescription& data,
 }
 
 // Fractions of epochs are sums that are rounded: times closer than this are one, and it is less than a sample
-// of any epoch.
+// of any epoch below 10^9 samples.
 constexpr double kEpochTolerance = 1e-9;
+
+// At a gradient of 0 that is the first of its weight.
+bool DividesByZero(const OptimizerConfig& config) {
+  return config.kind != OptimizerKind::kSgd && config.eps == 0.0F;
+}
 
 // When evaluations and progress reports are due. Time spent evaluating does not count as training.
 class Monitor {
@@ -203,7 +208,9 @@ class Loop {
     const std::int64_t samples = Samples(batch);
     const float loss = trainer_.Step(batch, next);
     if (!std::isfinite(loss)) {
-      const bool may_divide_by_zero = trainer_.config().optimizer.eps == 0.0F;
+      const TrainerConfig& config = trainer_.config();
+      const bool may_divide_by_zero =
+          DividesByZero(config.optimizer) || DividesByZero(config.dense_optimizer);
       Fail("the loss is {} at step {}: try a lower learning rate{}", loss, result_.steps + 1,
            may_divide_by_zero ? ", or an eps above 0" : "");
     }

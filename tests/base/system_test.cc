@@ -2,14 +2,12 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <sys/resource.h>
-#include <unistd.h>
 
 #include <cstdint>
-#include <fstream>
 
 #include "hotrow/base/buffer.h"
 #include "hotrow/base/error.h"
+#include "tests/base/address_limit.h"
 
 namespace hotrow {
 namespace {
@@ -35,18 +33,11 @@ TEST(System, ResidentMemoryFollowsWhatIsTouched) {
 }
 
 TEST(System, AvailableMemoryHeedsTheLimitOfAddressSpace) {
-  struct rlimit before {};
-  ASSERT_EQ(getrlimit(RLIMIT_AS, &before), 0);
-  std::int64_t pages = 0;  // in use: of a sanitizer, terabytes
-  ASSERT_TRUE(std::ifstream("/proc/self/statm") >> pages);
   constexpr std::int64_t kMore = std::int64_t{256} << 20;
-  struct rlimit limited = before;
-  limited.rlim_cur = static_cast<rlim_t>(pages * sysconf(_SC_PAGESIZE) + kMore);
-  if (limited.rlim_cur > before.rlim_max) GTEST_SKIP() << "the limit is lower already";
-  ASSERT_EQ(setrlimit(RLIMIT_AS, &limited), 0);
-  const std::int64_t available = AvailableMemory();
-  ASSERT_EQ(setrlimit(RLIMIT_AS, &before), 0);
-  EXPECT_LE(available, kMore);
+  const AddressLimit limit(kMore);
+  if (!limit.set()) GTEST_SKIP() << "the limit is lower already";
+  EXPECT_LE(AvailableMemory(), kMore);
+  EXPECT_GT(AvailableForReserved(), kMore) << "what is reserved needs no more addresses";
 }
 
 TEST(System, NeedMemorySaysWhatIsNeededAndWhatThereIs) {

@@ -138,15 +138,19 @@ TEST(Command, UnknownOnesAreNamed) {
 TEST(Command, UnknownFlagsComeWithTheNearest) {
   ExpectMistake({"train", "--bacth-size", "3"},
                 {"error: train: '--bacth-size' is no flag of it; the nearest is --batch-size\n"});
-  ExpectMistake({"bench", "--steps", "2", "--treads=2"},
-                {"error: bench: '--treads' is no flag of it; the nearest is "
-                 "--threads\n"});
+  ExpectMistake({"bench", "--steps", "2", "--tread", "2"},
+                {"error: bench: '--tread' is no flag of it; the nearest is --threads\n"});
+  ExpectMistake({"bench", "--treads=2"},
+                {"error: bench: '--treads' is no flag of it; the nearest is --threads\n"});
   ExpectMistake({"plan", "make", "--rank", "2"},
-                {"plan make: '--rank' is no flag of it; the nearest is --ranks\n"});
+                {"error: plan make: '--rank' is no flag of it; the nearest is --ranks\n"});
   ExpectMistake({"doctor", "--optimizer", "sgd"},
-                {"doctor: '--optimizer' is no flag of it; `hotrow doctor --help` "
-                 "lists them\n"});
+                {"error: doctor: '--optimizer' is no flag of it; `hotrow doctor --help` lists them\n"});
   ExpectMistake({"eval", "model"}, {"error: eval: 'model' is not expected here\n"});
+  ExpectMistake({"--threads", "2", "train"},
+                {"error: hotrow: '--threads' is not expected here; flags stand behind the command\n"});
+  ExpectMistake({"plan", "--ranks=2", "make"},
+                {"error: plan: '--ranks' is not expected here; flags stand behind the subcommand\n"});
 }
 
 TEST(Command, HelpNamesFlagsOfTwoWaysAndTheirDefault) {

@@ -10,6 +10,7 @@
 #include <memory>
 
 #include "tests/cli/small_model.h"
+#include "tests/data/held_file.h"
 
 namespace hotrow {
 namespace {
@@ -107,6 +108,16 @@ TEST_F(DamagedModel, FilesThatAreNone) {
   ExpectRefused(small_->directory().Write("short", bytes.substr(0, bytes.size() - 1)), {"bytes"});
   ExpectRefused(small_->directory().Write("long", bytes + "x"), {"bytes"});
   ExpectRefused(small_->data(), {"not a safetensors file"});
+}
+
+// The weights of one and the vocabularies of the other would fit one another.
+TEST_F(DamagedModel, OneThatIsReplacedWhileItIsRead) {
+  const std::string model = small_->WithHeader("model", [](Json&) {});
+  const std::string other = small_->WithHeader("other", [](Json&) {});
+  const HeldFile held(small_->data(), [&] { std::filesystem::rename(other, model); });
+  if (!held.held()) GTEST_SKIP() << "no leases on files here";
+  ExpectMistake({"eval", "--model", model, "--data", small_->data()},
+                {model + ": changed while it was read"});
 }
 
 TEST_F(DamagedModel, HugeLogitsAreAnErrorAndNotInfinity) {

@@ -102,6 +102,7 @@ TEST(PlanCommand, AConfigWithDataIsASchemaToo) {
   const ProgramResult valid = Plan({"validate", plan, "--config", config, "--data", data});
   EXPECT_EQ(valid.exit_code, 0) << valid.err;
   EXPECT_THAT(valid.out, HasSubstr("valid: 2 tables over 2 ranks, for this model"));
+  EXPECT_THAT(MistakeOf({"validate", plan, "--config", config}), HasSubstr("--data: missing"));
   // Bench's tables are still to be had, and have no use for the data.
   EXPECT_THAT(Plan(with(make, {"--format", "synthetic"})).out, HasSubstr("26 tables"));
   EXPECT_THAT(MistakeOf(with(make, {"--format", "synthetic", "--data", data})),

@@ -8,6 +8,7 @@
 #include "hotrow/base/error.h"
 #include "hotrow/base/rng.h"
 #include "hotrow/data/open_source.h"
+#include "tests/data/held_file.h"
 #include "tests/data/shared_data.h"
 #include "tests/data/temp_file.h"
 
@@ -300,6 +301,20 @@ TEST(CsvEncoder, MutatedFilesOnlyThrowError) {
     } catch (const Error&) {
     }
   }
+}
+
+// They are read again to be trained on, and would hold what the vocabularies do not.
+TEST(CsvFit, AFileThatChangesBeforeTheLastIsReadIsAMistake) {
+  const TempFile schema("schema", "[data]\nlabel = \"y\"\n[[data.sparse]]\ncolumn = \"u\"\n");
+  const TempFile a("a", "y,u\n1,p\n");
+  const TempFile b("b", "y,u\n0,q\n");
+  const CsvSchema open = LoadCsvSchema(schema.path());
+  const std::vector<std::string> paths = {a.path(), b.path()};
+  EXPECT_EQ(FitCsvSchema(open, paths).sparse[0].vocabulary.size(), 2U);
+  const HeldFile held(b.path(), [&] { a.Write("y,u\n1,r\n0,r\n"); });
+  if (!held.held()) GTEST_SKIP() << "no leases on files here";
+  EXPECT_THAT([&] { FitCsvSchema(open, paths); },
+              ThrowsMessage<Error>(a.path() + ": changed since it was first read"));
 }
 
 struct PublicFile {

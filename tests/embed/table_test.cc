@@ -7,6 +7,7 @@
 
 #include "hotrow/base/error.h"
 #include "hotrow/base/system.h"
+#include "tests/base/address_limit.h"
 
 namespace hotrow {
 namespace {
@@ -150,6 +151,15 @@ TEST(EmbeddingTable, LazyGrowthStopsBeforeMemoryRunsOut) {
                                                   HasSubstr("GiB more"), HasSubstr("GiB are kept free"))));
   EXPECT_EQ(storage.resident_rows(), 5) << "what could not be had was not taken";
   EXPECT_EQ(storage.Claim(1), 5U);
+}
+
+// A lazy table's addresses are its own from the start: a limit of them is not asked again.
+TEST(EmbeddingTable, LazyGrowthNeedsNoMoreAddressSpace) {
+  const RowLayout layout = MakeRowLayout(std::int64_t{1} << 20, OptimizerKind::kSgd);
+  TableStorage storage("t", StorageKind::kLazy, 100, layout);
+  const AddressLimit limit(std::int64_t{16} << 20);
+  if (!limit.set()) GTEST_SKIP() << "the limit is lower already";
+  EXPECT_EQ(storage.Claim(100), 0U);
 }
 
 TEST(RowLayout, PadsOnlyWhereItIsCheap) {
