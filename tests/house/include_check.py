@@ -10,6 +10,8 @@ Rules:
   - oneDNN is known to one file
   - a header starts with #pragma once and a comment that says what it is for
   - no file of code is longer than a reader can hold
+  - in cli/ and in a room's tests no two files define the same name in unnamed namespaces: the sanitizer presets compile
+    several of them as one
   - no text names a path of someone's machine, or the bookkeeping of how the work was organised
 """
 
@@ -107,8 +109,39 @@ def check_text(name, lines, report):
         report(MAX_LINES + 1, f"{len(lines)} lines; split files above {MAX_LINES}")
 
 
+# What stands at the start of a line in an unnamed namespace: a type, a function up to its parameters, a value.
+DEFINITION = [
+    re.compile(r"^(?:class|struct|enum|enum class|union) (\w+)\b(?! \w+\()(?!;)"),
+    re.compile(r"^(?!using )(?:[\w:<>,&*]+ )+[&*]*(\w+\([^()]*(?:\([^()]*\)[^()]*)*\)?)"),
+    re.compile(r"^(?!using |return |class |struct |enum )(?:[\w:<>,&*]+ )+(\w+)(?:\[\w*\])?(?: =|;|\{)"),
+]
+
+
+def unnamed_definitions(lines):
+    """(line number, what is defined) of the unnamed namespaces of a file; of a function name and parameters."""
+    inside = False
+    for number, line in enumerate(lines, 1):
+        if line in ("namespace {", "}  // namespace"):
+            inside = line == "namespace {"
+        if inside and line[:1].isalpha() and not line.startswith("TEST"):
+            match = next(filter(None, (pattern.match(line) for pattern in DEFINITION)), None)
+            if match:
+                yield number, match.group(1)
+
+
+def check_unnamed(name, lines, seen, report):
+    folder = os.path.dirname(name)
+    if not name.endswith(".cc") or not (folder == "cli" or folder.startswith("tests/")):
+        return
+    for number, what in unnamed_definitions(lines):
+        first = seen.setdefault((folder, what), name)
+        if first != name:
+            report(number, f"{first} defines {what} too: one target's files may be compiled as one")
+
+
 def check_tree(root):
     findings = []
+    seen = {}
     for name in tracked_files(root):
         if not name.endswith(TEXT):
             continue
@@ -121,6 +154,7 @@ def check_tree(root):
         check_text(name, lines, report)
         if name.endswith((".h", ".cc")):
             check_includes(name, lines, report)
+            check_unnamed(name, lines, seen, report)
         if name.endswith(".h"):
             check_header(lines, report)
     return findings
@@ -158,6 +192,21 @@ def self_test():
         ("docs/a.md", "as iss" + "ue B says\n", "how the work was organised"),
         ("hotrow/base/a.cc", "// TO" + "DO: later\n", "unfinished work"),
     ]
+    def unnamed(text):
+        return "namespace {\n\n" + text + "\n}  // namespace\n"
+
+    beside = unnamed("constexpr int kSize = 1;\nclass A : public B {\n};\nstd::vector<int> Of(int a, F<void(int)> f) {\n}\n"
+                     "using Json = int;\nTEST(A, B) {\n}\nstd::atomic<bool> g_on = false;\nvoid Long(int a,\n")
+    cases += [  # beside a file that defines those
+        ("tests/base/a.cc", unnamed("const int kSize = 2;\n"), "defines kSize too"),
+        ("cli/a.cc", unnamed("constexpr std::int64_t kSize{2};\n"), "defines kSize too"),
+        ("tests/base/a.cc", unnamed("struct A {\n};\n"), "defines A too"),
+        ("tests/base/a.cc", unnamed("std::vector<int> Of(int a, F<void(int)> f) {\n}\n"), "defines Of(int a, F<void(int)> f) too"),
+        ("tests/base/a.cc", unnamed("std::atomic<int> g_on;\n"), "defines g_on too"),
+        ("tests/base/a.cc", unnamed("std::vector<int> Of(int a) {\n}\nusing Json = int;\nTEST(A, B) {\n}\n"), None),
+        ("tests/base/a.cc", "const int kSize = 2;\n", None),
+        ("hotrow/base/a.cc", unnamed("const int kSize = 2;\n"), None),
+    ]
     failures = 0
     for name, text, expected in cases:
         with tempfile.TemporaryDirectory() as root:
@@ -165,6 +214,9 @@ def self_test():
             os.makedirs(os.path.dirname(path), exist_ok=True)
             with open(path, "w", encoding="utf-8") as file:
                 file.write(text)
+            if text.startswith("namespace {"):
+                with open(path.replace("a.cc", "0.cc"), "w", encoding="utf-8") as file:
+                    file.write(beside)
             findings = check_tree(root)
         good = not findings if expected is None else any(expected in finding for finding in findings)
         if not good:

@@ -20,21 +20,21 @@ void Require(bool condition, const char* what) {
   if (!condition) throw std::runtime_error(what);
 }
 
-struct Left {
+struct EpochsLeft {
   LoopResult result;
   std::uint64_t weights = 0;
   std::uint64_t state = 0;
 };
 
 // 101 samples: the last batch of an epoch is empty on most ranks.
-Left TrainEpochs(Communicator& comm) {
+EpochsLeft TrainEpochs(Communicator& comm) {
   SyntheticSource data(SmallData(101));
   SyntheticSource eval_data(SmallData(41, 8));
   RankSource source(data, 8, comm);
   RankSource eval(eval_data, 8, comm);
   ThreadPool pool(1);
   Trainer trainer(SmallTrainer(data.description()), comm, pool);
-  Left left;
+  EpochsLeft left;
   left.result = TrainLoop(trainer, source, &eval, {.epochs = 2, .batch_size = 20, .eval_every = 0.5}, {});
   left.weights = trainer.WeightsHash();
   left.state = trainer.StateHash();
@@ -42,8 +42,8 @@ Left TrainEpochs(Communicator& comm) {
 }
 
 void CheckEpochs(Communicator& comm) {
-  const Left want = TrainEpochs(*MakeSoleRank());
-  const Left got = TrainEpochs(comm);
+  const EpochsLeft want = TrainEpochs(*MakeSoleRank());
+  const EpochsLeft got = TrainEpochs(comm);
   Require(got.result.losses == want.result.losses, "other losses than one rank's");
   Require(got.weights == want.weights, "another weights_hash than one rank's");
   Require(got.state == want.state, "another state_hash than one rank's");
@@ -73,9 +73,9 @@ void CheckVerify(Communicator& comm) {
 }
 
 // A text file, say: how long it is shows at its end.
-class Streamed final : public BatchSource {
+class StreamedPart final : public BatchSource {
  public:
-  explicit Streamed(const SyntheticConfig& config) : inner_(config), description_(inner_.description()) {
+  explicit StreamedPart(const SyntheticConfig& config) : inner_(config), description_(inner_.description()) {
     description_.samples.reset();
   }
   const DataDescription& description() const override { return description_; }
@@ -111,9 +111,9 @@ void CheckOtherData(Communicator& comm) {
   SyntheticSource whole(SmallData(101));
   SyntheticSource short_copy(SmallData(odd ? 90 : 101));
   CheckRefused(short_copy, whole, 0, "the number of samples in the data", comm);
-  Streamed short_stream(SmallData(odd ? 90 : 101));  // its fifth batch has 10 samples
+  StreamedPart short_stream(SmallData(odd ? 90 : 101));  // its fifth batch has 10 samples
   CheckRefused(short_stream, whole, 4, "the data, in batch 5 of the epoch", comm);
-  Streamed shorter_stream(SmallData(odd ? 100 : 101));  // and this has no sixth
+  StreamedPart shorter_stream(SmallData(odd ? 100 : 101));  // and this has no sixth
   CheckRefused(shorter_stream, whole, 5, "the data, in batch 6 of the epoch", comm);
   SyntheticSource stale(SmallData(101, odd ? 8 : 7));
   CheckRefused(stale, whole, 0, "the data, in batch 1 of the epoch", comm);
