@@ -78,7 +78,7 @@ run_preset asan "" -LE house
 if [[ "$full" -eq 1 ]]; then
   run_preset tsan "" -LE house
 else
-  run_preset tsan hotrow_thread_tests -L '^(base|comm|trace|embed|dist|sharded|train|property)$'
+  run_preset tsan hotrow_thread_tests -L '^(base|machine|comm|trace|embed|dist|sharded|train|property)$'
 fi
 
 for line in "${broken[@]}"; do echo "$line"; done

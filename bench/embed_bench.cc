@@ -13,10 +13,10 @@
 #include <string>
 #include <vector>
 
-#include "hotrow/base/system.h"
 #include "hotrow/data/presets.h"
 #include "hotrow/data/synthetic.h"
 #include "hotrow/embed/embedding_bag_collection.h"
+#include "hotrow/machine/system.h"
 
 namespace hotrow {
 namespace {

@@ -17,8 +17,8 @@
 #include "hotrow/base/interrupted.h"
 #include "hotrow/base/printable.h"
 #include "hotrow/base/size.h"
-#include "hotrow/base/system.h"
-#include "hotrow/base/text_writer.h"
+#include "hotrow/files/text_writer.h"
+#include "hotrow/machine/system.h"
 
 namespace hotrow::cli {
 

@@ -13,9 +13,9 @@
 #include "cli/run_ranks.h"
 #include "hotrow/base/error.h"
 #include "hotrow/base/size.h"
-#include "hotrow/base/system.h"
-#include "hotrow/benchmark/alltoall_benchmark.h"
-#include "hotrow/benchmark/statistics.h"
+#include "hotrow/machine/system.h"
+#include "hotrow/measure/alltoall_benchmark.h"
+#include "hotrow/measure/statistics.h"
 
 namespace hotrow::cli {
 namespace {
@@ -39,9 +39,8 @@ void CheckFits(const AllToAllBenchmarkConfig& config, std::int64_t world, std::i
   const std::int64_t available = AvailableMemory();
   if (needed <= available) return;
   Fail(
-      "--part alltoall: the buffers of {} ranks on this machine need {:.1f} GiB, {:.1f} GiB are available; "
-      "valid: "
-      "fewer --ranks or a smaller --per-chip-batch",
+      "--part alltoall: the buffers of {} ranks on this machine need {:.1f} GiB, {:.1f} GiB are "
+      "available; valid: fewer --ranks or a smaller --per-chip-batch",
       ranks_here, GiB(needed), GiB(available));
 }
 
@@ -79,8 +78,7 @@ Json ResultJson(const BenchFlags& flags, const SyntheticConfig& data, const AllT
   json.erase("recat_mode");
   json["measured"] =
       "what a column-wise step exchanges forward, all ids to every rank and pooled rows to the samples' "
-      "ranks; ms of "
-      "the slowest rank, gb_s of what one rank receives, its own part included";
+      "ranks; ms of the slowest rank, gb_s of what one rank receives, its own part included";
   json["transport"] = host.transport;
   json["id_bytes"] = config.id_bytes;
   json["embedding_dim"] = flags.model.embedding_dim;
@@ -103,8 +101,8 @@ Json ResultJson(const BenchFlags& flags, const SyntheticConfig& data, const AllT
 std::string AllToAllReport(const BenchFlags& flags, const Json& json) {
   const double moved = json["bytes"]["input_dist"].get<double>() + json["bytes"]["output_dist"].get<double>();
   return fmt::format(
-      "{}\nexchanges over {} ranks ({}): {:.3f} ms (median; 10 % {:.3f}, 90 % {:.3f}), {:.2f} GB/s a rank; "
-      "{:.1f} MB between ranks{}{}",
+      "{}\nexchanges over {} ranks ({}): {:.3f} ms (median; 10 % {:.3f}, 90 % {:.3f}), {:.2f} GB/s a "
+      "rank; {:.1f} MB between ranks{}{}",
       BenchHeadline(flags, json), flags.over.ranks, json["transport"].get<std::string>(),
       json["ms"].get<double>(), json["ms_10_percent"].get<double>(), json["ms_90_percent"].get<double>(),
       json["gb_s"].get<double>(), moved / 1e6, ExchangeText("input_dist", json["exchanges"]["input_dist"]),

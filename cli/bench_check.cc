@@ -8,13 +8,13 @@
 #include <utility>
 #include <vector>
 
-#include "hotrow/base/buffer.h"
 #include "hotrow/base/rng.h"
 #include "hotrow/base/size.h"
-#include "hotrow/benchmark/rank_batches.h"
 #include "hotrow/comm/collectives.h"
-#include "tests/reference/convert.h"
-#include "tests/reference/reference_trainer.h"
+#include "hotrow/machine/buffer.h"
+#include "hotrow/measure/rank_batches.h"
+#include "hotrow/reference/convert.h"
+#include "hotrow/reference/reference_trainer.h"
 
 namespace hotrow::cli {
 namespace {

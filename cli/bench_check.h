@@ -4,9 +4,9 @@
 
 #include <cstdint>
 
-#include "hotrow/base/thread_pool.h"
 #include "hotrow/comm/communicator.h"
 #include "hotrow/data/synthetic.h"
+#include "hotrow/machine/thread_pool.h"
 #include "hotrow/train/trainer.h"
 
 namespace hotrow::cli {

@@ -15,9 +15,9 @@ namespace hotrow::cli {
 void AddBenchFlags(CLI::App& app, BenchFlags& f) {
   AddCommonFlags(app, f.common);
   app.add_option("--part", f.part,
-                 "step, sparse (embedding only), recat (one rank's, of the ids that --ranks sources sent), "
-                 "alltoall (the "
-                 "exchanges of ids and of pooled rows) or gemm (the tower's products)")
+                 "step, sparse (embedding only), recat (one rank's, of the ids that --ranks sources "
+                 "sent), alltoall (the exchanges of ids and of pooled rows) or gemm (the tower's "
+                 "products)")
       ->capture_default_str();
   app.add_option("--cardinality", f.cardinality, "tiny, shrunk, canonical, mlperf, or a list of rows")
       ->capture_default_str();

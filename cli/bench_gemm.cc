@@ -11,11 +11,11 @@
 #include "cli/bench_progress.h"
 #include "cli/bench_report.h"
 #include "hotrow/base/error.h"
-#include "hotrow/base/system.h"
-#include "hotrow/base/tree_sum.h"
-#include "hotrow/benchmark/statistics.h"
+#include "hotrow/machine/system.h"
+#include "hotrow/measure/statistics.h"
 #include "hotrow/model/dlrm.h"
 #include "hotrow/model/gemm_limit.h"
+#include "hotrow/plan/units_of_ranks.h"
 
 namespace hotrow::cli {
 

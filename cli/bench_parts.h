@@ -3,8 +3,8 @@
 // hotrow::Error for a user's mistake. `processes`: those of an MPI launcher, each of which calls, or null.
 
 #include "cli/bench_flags.h"
-#include "hotrow/base/thread_pool.h"
 #include "hotrow/comm/mpi_session.h"
+#include "hotrow/machine/thread_pool.h"
 
 namespace hotrow::cli {
 

@@ -8,9 +8,9 @@
 
 #include "cli/bench_parts.h"
 #include "cli/bench_report.h"
-#include "hotrow/base/system.h"
-#include "hotrow/benchmark/statistics.h"
 #include "hotrow/dist/recat_benchmark.h"
+#include "hotrow/machine/system.h"
+#include "hotrow/measure/statistics.h"
 
 namespace hotrow::cli {
 

@@ -9,11 +9,11 @@
 #include "cli/bench_progress.h"
 #include "cli/hash_limit.h"
 #include "hotrow/base/size.h"
-#include "hotrow/base/system.h"
 #include "hotrow/comm/collectives.h"
 #include "hotrow/comm/reduce.h"
 #include "hotrow/data/presets.h"
 #include "hotrow/embed/row_limits.h"
+#include "hotrow/machine/system.h"
 
 namespace hotrow::cli {
 namespace {

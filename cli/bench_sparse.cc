@@ -9,8 +9,8 @@
 #include "cli/bench_parts.h"
 #include "cli/bench_report.h"
 #include "cli/run_ranks.h"
-#include "hotrow/benchmark/sparse_benchmark.h"
-#include "hotrow/benchmark/statistics.h"
+#include "hotrow/measure/sparse_benchmark.h"
+#include "hotrow/measure/statistics.h"
 
 namespace hotrow::cli {
 
@@ -20,8 +20,8 @@ namespace {
 
 std::string SparseReport(const BenchFlags& flags, const Json& json, const std::vector<double>& step_seconds) {
   std::string text = fmt::format(
-      "{}\nforward {:.2f} ms (median; {:.2f} M rows/s, {:.1f} GB/s)\nforward + backward + update {:.2f} ms "
-      "(median; 10 % {:.2f}, 90 % {:.2f})\n",
+      "{}\nforward {:.2f} ms (median; {:.2f} M rows/s, {:.1f} GB/s)\nforward + backward + update {:.2f} "
+      "ms (median; 10 % {:.2f}, 90 % {:.2f})\n",
       BenchHeadline(flags, json), json["forward_ms"].get<double>(),
       json["forward_rows_per_s"].get<double>() / 1e6, json["forward_gb_s"].get<double>(),
       json["step_ms"].get<double>(), 1e3 * Quantile(step_seconds, 0.1), 1e3 * Quantile(step_seconds, 0.9));

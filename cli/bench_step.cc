@@ -11,9 +11,9 @@
 #include "cli/bench_parts.h"
 #include "cli/bench_report.h"
 #include "cli/run_ranks.h"
-#include "hotrow/benchmark/statistics.h"
-#include "hotrow/benchmark/step_benchmark.h"
 #include "hotrow/comm/gather_trace.h"
+#include "hotrow/measure/statistics.h"
+#include "hotrow/measure/step_benchmark.h"
 
 namespace hotrow::cli {
 namespace {
@@ -32,9 +32,8 @@ std::string StepReport(const BenchFlags& flags, const Json& json, const std::vec
   text += PhaseLines(json);
   const double limit = json["limits"]["gemm_samples_per_s"].get<double>();
   text += fmt::format(
-      "limit: the step's GEMMs alone {:.0f} samples/s ({:.3f} of it reached); rows: {:.1f} M/s read, {:.1f} "
-      "M/s "
-      "updated",
+      "limit: the step's GEMMs alone {:.0f} samples/s ({:.3f} of it reached); rows: {:.1f} M/s read, "
+      "{:.1f} M/s updated",
       limit, json["samples_per_s"].get<double>() / limit,
       json["limits"]["gather_rows_per_s"].get<double>() / 1e6,
       json["limits"]["update_rows_per_s"].get<double>() / 1e6);

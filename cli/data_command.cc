@@ -47,10 +47,9 @@ void AddGenerateFlags(CLI::App& app, GenerateFlags& f) {
   app.add_option("--test-samples", f.test_samples, "Samples in that")->capture_default_str();
   app.add_option("--format", f.format, "criteo: tab-separated, no header; csv: with one")
       ->capture_default_str();
-  app.add_option(
-      "--rows", f.rows,
-      "Ids of the 26 features: a list or a preset's name (default: mlperf's, at most 200 each). A reader's "
-      "tables need at least as many rows");
+  app.add_option("--rows", f.rows,
+                 "Ids of the 26 features: a list or a preset's name (default: mlperf's, at most 200 each). A "
+                 "reader's tables need at least as many rows");
 }
 
 Json ReportJson(const std::string& path, const PlantedReport& report) {

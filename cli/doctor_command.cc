@@ -13,9 +13,9 @@
 #include "cli/cli11.h"
 #include "cli/config_file.h"
 #include "hotrow/base/size.h"
-#include "hotrow/base/system.h"
 #include "hotrow/comm/mpi_session.h"
 #include "hotrow/dense/gemm.h"
+#include "hotrow/machine/system.h"
 #include "hotrow/optim/simd_target.h"
 
 namespace hotrow::cli {
@@ -47,17 +47,16 @@ std::vector<std::string> Advice(const std::string& huge_pages, int cores, int th
   std::vector<std::string> advice;
   if (huge_pages == "never") {
     advice.push_back(
-        "transparent huge pages are off: random row reads take up to twice the time; "
-        "echo madvise > /sys/kernel/mm/transparent_hugepage/enabled");
+        "transparent huge pages are off: random row reads take up to twice the time; echo madvise > "
+        "/sys/kernel/mm/transparent_hugepage/enabled");
   }
   if (!CpuHas("avx2"))
     advice.push_back("no AVX2: the tower's GEMMs and the embedding kernels run at SSE speed");
   if (threads > cores) advice.push_back(fmt::format("{} threads share {} cores", threads, cores));
   if (threads > 8) {
     advice.push_back(
-        "a batch has 8 reduction units by default and a unit is one thread's: threads beyond them idle in "
-        "the "
-        "tower; raise --reduction-units");
+        "a batch has 8 reduction units by default and a unit is one thread's: threads beyond them idle "
+        "in the tower; raise --reduction-units");
   }
   if (AvailableMemory() < std::int64_t{4} << 30) {
     advice.push_back("less than 4 GiB of memory are free: large tables need --tables lazy");

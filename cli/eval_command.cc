@@ -9,7 +9,7 @@
 #include "cli/evaluation_report.h"
 #include "cli/saved_model.h"
 #include "cli/targets.h"
-#include "hotrow/base/system.h"
+#include "hotrow/machine/system.h"
 
 namespace hotrow::cli {
 namespace {

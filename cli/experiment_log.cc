@@ -7,7 +7,7 @@
 #include <system_error>
 
 #include "hotrow/base/error.h"
-#include "hotrow/base/text_writer.h"
+#include "hotrow/files/text_writer.h"
 
 namespace hotrow::cli {
 namespace {

@@ -8,7 +8,7 @@
 
 #include "cli/experiment_run.h"
 #include "hotrow/base/size.h"
-#include "hotrow/base/system.h"
+#include "hotrow/machine/system.h"
 #include "hotrow/trace/phase.h"
 
 namespace hotrow::cli {
@@ -118,24 +118,21 @@ std::string ExperimentSection(const Experiment& experiment, const std::string& m
   std::string text = fmt::format("## {}: {}\n\n", circumstances.date, Cell(experiment.name));
   if (!experiment.question.empty()) text += Cell(experiment.question) + "\n\n";
   text += fmt::format(
-      "Commit {}{}. {}, {} cores, {:.0f} GiB. `{}`: {} rounds, every configuration once a round, in turn, in "
-      "a process "
-      "of its own.\n\n",
+      "Commit {}{}. {}, {} cores, {:.0f} GiB. `{}`: {} rounds, every configuration once a round, in "
+      "turn, in a process of its own.\n\n",
       circumstances.commit.hash, circumstances.commit.local_changes ? " with local changes" : "",
       circumstances.cpu, circumstances.cores, GiB(circumstances.memory_bytes), circumstances.command,
       experiment.rounds);
   text += fmt::format(
-      "| configuration | {} (lowest – highest) | samples/s | peak GiB | against | ratio (lowest – highest) | "
-      "verdict | "
-      "bits |\n|---|---|---|---|---|---|---|---|\n",
+      "| configuration | {} (lowest – highest) | samples/s | peak GiB | against | ratio (lowest – "
+      "highest) | verdict | bits |\n|---|---|---|---|---|---|---|---|\n",
       metric);
   for (std::size_t c = 0; c < results.size(); ++c) text += Row(experiment, c, results[c]);
   text +=
-      "\nFigures are medians of the rounds. A ratio is to the baseline's figure of the same round; lower or "
-      "higher is "
-      "said where every round agrees and the median is further from 1 than the baseline is from itself from "
-      "one round "
-      "to the next. Bits: losses and weights_hash against the baseline's.\n";
+      "\nFigures are medians of the rounds. A ratio is to the baseline's figure of the same round; "
+      "lower or higher is said where every round agrees and the median is further from 1 than the "
+      "baseline is from itself from one round to the next. Bits: losses and weights_hash against the "
+      "baseline's.\n";
   return text + PhaseTable(experiment, results) + Commands(experiment);
 }
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "hotrow/benchmark/statistics.h"
+#include "hotrow/measure/statistics.h"
 
 namespace hotrow::cli {
 namespace {

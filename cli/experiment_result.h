@@ -8,7 +8,7 @@
 
 #include "cli/experiment_file.h"
 #include "cli/experiment_run.h"
-#include "hotrow/benchmark/paired_ratio.h"
+#include "hotrow/measure/paired_ratio.h"
 
 namespace hotrow::cli {
 

@@ -4,7 +4,6 @@
 
 #include "cli/cli11.h"
 #include "hotrow/base/error.h"
-#include "hotrow/base/tree_sum.h"
 
 namespace hotrow::cli {
 
@@ -39,8 +38,8 @@ void AddModelFlags(CLI::App& app, ModelFlags& f) {
       ->capture_default_str();
   app.add_option("--precision", f.precision, "Of the tower's GEMMs: fp32")->capture_default_str();
   app.add_option("--reduction-units", f.reduction_units,
-                 "Parts that a global batch is cut into for reproducible sums, the ranks times a power of "
-                 "two; 0: 8, or as many more as the ranks need")
+                 "Parts that a global batch is cut into for reproducible sums, the ranks times a power "
+                 "of two; 0: 8, or as many more as the ranks need")
       ->capture_default_str();
 }
 

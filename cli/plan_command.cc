@@ -17,7 +17,6 @@
 #include "cli/targets.h"
 #include "cli/unread_flags.h"
 #include "hotrow/base/error.h"
-#include "hotrow/base/tree_sum.h"
 #include "hotrow/data/criteo_encoder.h"
 #include "hotrow/data/open_source.h"
 #include "hotrow/data/presets.h"
@@ -27,6 +26,7 @@
 #include "hotrow/plan/plan_file.h"
 #include "hotrow/plan/plan_text.h"
 #include "hotrow/plan/rank_load.h"
+#include "hotrow/plan/units_of_ranks.h"
 #include "hotrow/sharded/table_shapes.h"
 
 namespace hotrow::cli {

@@ -17,7 +17,7 @@
 #include "cli/targets.h"
 #include "hotrow/base/error.h"
 #include "hotrow/base/interrupted.h"
-#include "hotrow/base/text_writer.h"
+#include "hotrow/files/text_writer.h"
 
 namespace hotrow::cli {
 namespace {

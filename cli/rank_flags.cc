@@ -9,11 +9,11 @@
 #include "cli/cli11.h"
 #include "hotrow/base/error.h"
 #include "hotrow/base/size.h"
-#include "hotrow/base/tree_sum.h"
 #include "hotrow/plan/check_plan.h"
 #include "hotrow/plan/make_plan.h"
 #include "hotrow/plan/plan_file.h"
 #include "hotrow/plan/plan_queries.h"
+#include "hotrow/plan/units_of_ranks.h"
 #include "hotrow/sharded/table_shapes.h"
 
 namespace hotrow::cli {
@@ -26,8 +26,8 @@ void AddRankFlags(CLI::App& app, RankFlags& f) {
                  "column_wise, table_wise, row_wise, grid, data_parallel, auto, or a plan file")
       ->capture_default_str();
   app.add_option("--recat-mode", f.recat_mode,
-                 "Who brings arrived ids into the lookup's order: none (it reads them as they arrived), cpu, "
-                 "sc or tc")
+                 "Who brings arrived ids into the lookup's order: none (it reads them as they arrived), "
+                 "cpu, sc or tc")
       ->capture_default_str();
   app.add_option("--id-bytes", f.id_bytes,
                  "Bytes of an id on the wire: auto (4 where every table has fewer than 2^31 rows), 4 or 8")

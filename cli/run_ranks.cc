@@ -11,9 +11,9 @@
 
 #include "cli/app.h"
 #include "hotrow/base/error.h"
-#include "hotrow/base/system.h"
 #include "hotrow/comm/reduce.h"
 #include "hotrow/comm/thread_ranks.h"
+#include "hotrow/machine/system.h"
 
 namespace hotrow::cli {
 namespace {

@@ -5,7 +5,7 @@
 #include "cli/cli11.h"
 #include "cli/config_file.h"
 #include "hotrow/base/error.h"
-#include "hotrow/base/file_stamp.h"
+#include "hotrow/files/file_stamp.h"
 #include "hotrow/train/model_file.h"
 
 namespace hotrow::cli {

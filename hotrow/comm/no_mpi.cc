@@ -11,9 +11,9 @@ bool MpiAvailable() { return false; }
 
 MpiSession::MpiSession(const MpiOptions& /*options*/) {
   Fail(
-      "this hotrow was built without MPI, so its ranks can only be threads (--ranks); to run under mpirun, "
-      "install "
-      "MPI (Debian: libopenmpi-dev openmpi-bin) and build again with -DHOTROW_WITH_MPI=ON");
+      "this hotrow was built without MPI, so its ranks can only be threads (--ranks); to run under "
+      "mpirun, install MPI (Debian: libopenmpi-dev openmpi-bin) and build again with "
+      "-DHOTROW_WITH_MPI=ON");
 }
 MpiSession::~MpiSession() = default;
 Communicator& MpiSession::world() { Fail("no MPI"); }

@@ -11,9 +11,9 @@
 #include <cstdint>
 #include <span>
 
-#include "hotrow/base/buffer.h"
 #include "hotrow/base/size.h"
 #include "hotrow/comm/communicator.h"
+#include "hotrow/machine/buffer.h"
 
 namespace hotrow {
 

@@ -5,9 +5,9 @@
 #include <vector>
 
 #include "hotrow/base/error.h"
-#include "hotrow/base/start_thread.h"
 #include "hotrow/comm/thread_communicator.h"
 #include "hotrow/comm/thread_exchange.h"
+#include "hotrow/machine/start_thread.h"
 
 namespace hotrow {
 namespace {

@@ -77,10 +77,9 @@ Columns FromCount(const std::string& path, std::size_t count) {
   constexpr std::size_t kInputs = kCriteoDense + kCriteoSparse;
   if (count < kInputs || count > kInputs + 2) {
     Fail(
-        "{}:1: {} columns; a Criteo file has 40 (label, 13 integers, 26 categoricals), 39 without the label, "
-        "41 with "
-        "an Id first, or a header that names I1 … I13 and C1 … C26; other files need a --schema "
-        "(docs/DATA.md)",
+        "{}:1: {} columns; a Criteo file has 40 (label, 13 integers, 26 categoricals), 39 without the "
+        "label, 41 with an Id first, or a header that names I1 … I13 and C1 … C26; other files need a "
+        "--schema (docs/DATA.md)",
         path, count);
   }
   Columns columns;

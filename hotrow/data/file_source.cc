@@ -10,7 +10,7 @@
 #include "hotrow/base/error.h"
 #include "hotrow/base/rng.h"
 #include "hotrow/base/size.h"
-#include "hotrow/base/system.h"
+#include "hotrow/machine/system.h"
 
 namespace hotrow {
 namespace {
@@ -174,8 +174,8 @@ class ShuffledSource : public BatchSource {
     const std::int64_t available = available_memory_();
     if (available - std::min(bytes_, kMemoryReserve) < bytes) {
       Fail(
-          "{}: its samples do not fit in memory ({} read, {:.1f} GiB left): without shuffling, files are "
-          "streamed",
+          "{}: its samples do not fit in memory ({} read, {:.1f} GiB left): without shuffling, files "
+          "are streamed",
           description_.name, samples_.size(), GiB(available));
     }
     bytes_ += bytes;

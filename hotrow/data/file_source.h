@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "hotrow/base/system.h"
 #include "hotrow/data/batch.h"
 #include "hotrow/data/record_encoder.h"
+#include "hotrow/machine/system.h"
 
 namespace hotrow {
 

@@ -5,7 +5,7 @@
 #include <memory>
 #include <string>
 
-#include "hotrow/base/file_stamp.h"
+#include "hotrow/files/file_stamp.h"
 
 namespace hotrow {
 

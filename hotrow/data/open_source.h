@@ -7,10 +7,10 @@
 #include <string>
 #include <vector>
 
-#include "hotrow/base/thread_pool.h"
 #include "hotrow/data/batch.h"
 #include "hotrow/data/record_encoder.h"
 #include "hotrow/data/synthetic.h"
+#include "hotrow/machine/thread_pool.h"
 
 namespace hotrow {
 

@@ -8,10 +8,10 @@
 #include "hotrow/base/interrupted.h"
 #include "hotrow/base/rng.h"
 #include "hotrow/base/size.h"
-#include "hotrow/base/system.h"
-#include "hotrow/base/text_writer.h"
 #include "hotrow/data/metrics.h"
 #include "hotrow/data/presets.h"
+#include "hotrow/files/text_writer.h"
+#include "hotrow/machine/system.h"
 
 namespace hotrow {
 namespace {

@@ -8,9 +8,9 @@
 #include "hotrow/base/error.h"
 #include "hotrow/base/rng.h"
 #include "hotrow/base/size.h"
-#include "hotrow/base/system.h"
 #include "hotrow/data/presets.h"
 #include "hotrow/data/zipf.h"
+#include "hotrow/machine/system.h"
 
 namespace hotrow {
 namespace {

@@ -11,8 +11,8 @@
 #include <string>
 #include <vector>
 
-#include "hotrow/base/thread_pool.h"
 #include "hotrow/data/batch.h"
+#include "hotrow/machine/thread_pool.h"
 
 namespace hotrow {
 

@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "hotrow/base/buffer.h"
 #include "hotrow/base/size.h"
+#include "hotrow/machine/buffer.h"
 
 namespace hotrow {
 

@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "hotrow/base/size.h"
-#include "hotrow/base/thread_pool.h"
 #include "hotrow/dense/arena.h"
 #include "hotrow/dense/parameters.h"
+#include "hotrow/machine/thread_pool.h"
 #include "hotrow/optim/optimizer_config.h"
 #include "hotrow/optim/optimizer_factors.h"
 

@@ -8,7 +8,7 @@
 #include <memory>
 #include <string>
 
-#include "hotrow/base/buffer.h"
+#include "hotrow/machine/buffer.h"
 
 namespace hotrow {
 

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "hotrow/base/buffer.h"
 #include "hotrow/base/size.h"
+#include "hotrow/machine/buffer.h"
 
 namespace hotrow {
 

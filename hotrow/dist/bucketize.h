@@ -9,8 +9,8 @@
 #include <span>
 #include <vector>
 
-#include "hotrow/base/buffer.h"
-#include "hotrow/base/thread_pool.h"
+#include "hotrow/machine/buffer.h"
+#include "hotrow/machine/thread_pool.h"
 #include "hotrow/sparse/keyed_jagged_tensor.h"
 
 namespace hotrow {

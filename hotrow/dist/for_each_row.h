@@ -5,7 +5,7 @@
 #include <cstdint>
 
 #include "hotrow/base/size.h"
-#include "hotrow/base/thread_pool.h"
+#include "hotrow/machine/thread_pool.h"
 
 namespace hotrow {
 

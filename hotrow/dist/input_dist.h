@@ -18,9 +18,9 @@
 #include <span>
 #include <vector>
 
-#include "hotrow/base/thread_pool.h"
 #include "hotrow/comm/communicator.h"
 #include "hotrow/dist/options.h"
+#include "hotrow/machine/thread_pool.h"
 #include "hotrow/plan/sharding_plan.h"
 #include "hotrow/plan/table_shape.h"
 #include "hotrow/sparse/keyed_jagged_tensor.h"

@@ -5,10 +5,10 @@
 #include <cstdint>
 #include <vector>
 
-#include "hotrow/base/buffer.h"
 #include "hotrow/dist/bucketize.h"
 #include "hotrow/dist/input_dist.h"
 #include "hotrow/dist/recat.h"
+#include "hotrow/machine/buffer.h"
 #include "hotrow/plan/plan_queries.h"
 
 namespace hotrow {

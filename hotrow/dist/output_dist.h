@@ -14,13 +14,13 @@
 #include <span>
 #include <vector>
 
-#include "hotrow/base/buffer.h"
-#include "hotrow/base/thread_pool.h"
 #include "hotrow/comm/communicator.h"
 #include "hotrow/comm/share.h"
 #include "hotrow/dist/options.h"
 #include "hotrow/dist/pooled_permute.h"
 #include "hotrow/embed/pooled_view.h"
+#include "hotrow/machine/buffer.h"
+#include "hotrow/machine/thread_pool.h"
 
 namespace hotrow {
 

@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "hotrow/base/buffer.h"
-#include "hotrow/base/thread_pool.h"
+#include "hotrow/machine/buffer.h"
+#include "hotrow/machine/thread_pool.h"
 
 namespace hotrow {
 

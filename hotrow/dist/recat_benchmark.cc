@@ -3,11 +3,11 @@
 #include <cstddef>
 #include <cstring>
 
-#include "hotrow/base/buffer.h"
 #include "hotrow/base/error.h"
 #include "hotrow/base/size.h"
-#include "hotrow/base/system.h"
 #include "hotrow/dist/recat.h"
+#include "hotrow/machine/buffer.h"
+#include "hotrow/machine/system.h"
 #include "hotrow/trace/phase.h"
 
 namespace hotrow {

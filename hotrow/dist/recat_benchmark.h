@@ -5,8 +5,8 @@
 #include <span>
 #include <vector>
 
-#include "hotrow/base/thread_pool.h"
 #include "hotrow/dist/options.h"
+#include "hotrow/machine/thread_pool.h"
 
 namespace hotrow {
 

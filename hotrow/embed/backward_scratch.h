@@ -6,11 +6,11 @@
 #include <span>
 #include <vector>
 
-#include "hotrow/base/buffer.h"
 #include "hotrow/base/size.h"
-#include "hotrow/base/thread_pool.h"
 #include "hotrow/embed/bag_gradients.h"
 #include "hotrow/embed/reduction_units.h"
+#include "hotrow/machine/buffer.h"
+#include "hotrow/machine/thread_pool.h"
 
 namespace hotrow {
 

@@ -5,11 +5,11 @@
 
 #include "hotrow/base/error.h"
 #include "hotrow/base/size.h"
-#include "hotrow/base/system.h"
 #include "hotrow/embed/fused_backward.h"
 #include "hotrow/embed/pooled_lookup.h"
 #include "hotrow/embed/table_hash.h"
 #include "hotrow/embed/unfused_backward.h"
+#include "hotrow/machine/system.h"
 
 namespace hotrow {
 namespace {
@@ -41,9 +41,9 @@ void CheckTableMemory(const EmbeddingOptions& options, std::int64_t row_bytes, s
   const std::int64_t available = AvailableMemory();
   if (needed <= available) return;
   Fail(
-      "embedding tables need {:.2f} GiB ({:.2f} GiB weights and optimizer state, {:.2f} GiB dense gradients "
-      "of the unfused kernel); {:.2f} GiB are available (lazy tables with the fused kernel keep only the "
-      "rows that were trained)",
+      "embedding tables need {:.2f} GiB ({:.2f} GiB weights and optimizer state, {:.2f} GiB dense "
+      "gradients of the unfused kernel); {:.2f} GiB are available (lazy tables with the fused kernel "
+      "keep only the rows that were trained)",
       GiB(needed), GiB(row_bytes), GiB(gradient_bytes), GiB(available));
 }
 

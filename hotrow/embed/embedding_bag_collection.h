@@ -6,10 +6,10 @@
 #include <string>
 #include <vector>
 
-#include "hotrow/base/thread_pool.h"
 #include "hotrow/embed/pooled_view.h"
 #include "hotrow/embed/table.h"
 #include "hotrow/embed/table_config.h"
+#include "hotrow/machine/thread_pool.h"
 #include "hotrow/optim/optimizer_config.h"
 #include "hotrow/sparse/keyed_jagged_tensor.h"
 

@@ -7,11 +7,11 @@
 #include <span>
 #include <vector>
 
-#include "hotrow/base/buffer.h"
 #include "hotrow/base/error.h"
 #include "hotrow/base/size.h"
 #include "hotrow/base/tree_sum.h"
 #include "hotrow/embed/bag_gradients.h"
+#include "hotrow/machine/buffer.h"
 
 namespace hotrow {
 

@@ -6,8 +6,8 @@
 
 #include <span>
 
-#include "hotrow/base/thread_pool.h"
 #include "hotrow/embed/table.h"
+#include "hotrow/machine/thread_pool.h"
 
 namespace hotrow {
 

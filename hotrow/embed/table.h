@@ -8,12 +8,12 @@
 #include <string>
 #include <vector>
 
-#include "hotrow/base/thread_pool.h"
 #include "hotrow/embed/initial_values.h"
 #include "hotrow/embed/row_layout.h"
 #include "hotrow/embed/rows_view.h"
 #include "hotrow/embed/table_config.h"
 #include "hotrow/embed/table_storage.h"
+#include "hotrow/machine/thread_pool.h"
 #include "hotrow/optim/optimizer_config.h"
 
 namespace hotrow {

@@ -3,8 +3,8 @@
 
 #include <cstdint>
 
-#include "hotrow/base/thread_pool.h"
 #include "hotrow/embed/table.h"
+#include "hotrow/machine/thread_pool.h"
 
 namespace hotrow {
 

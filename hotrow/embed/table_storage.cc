@@ -6,7 +6,7 @@
 
 #include "hotrow/base/error.h"
 #include "hotrow/base/size.h"
-#include "hotrow/base/system.h"
+#include "hotrow/machine/system.h"
 
 namespace hotrow {
 namespace {
@@ -35,8 +35,8 @@ TableStorage::TableStorage(std::string table_name, StorageKind kind, std::int64_
   }
   if (const std::int64_t available = AvailableMemory(); bytes > available) {
     Fail(
-        "table '{}' needs {:.2f} GiB for its {} rows and their optimizer state; {:.2f} GiB are available "
-        "(lazy tables keep only the rows that were trained)",
+        "table '{}' needs {:.2f} GiB for its {} rows and their optimizer state; {:.2f} GiB are "
+        "available (lazy tables keep only the rows that were trained)",
         table_name_, GiB(bytes), rows, GiB(available));
   }
   slots_ = MappedMemory(bytes);
@@ -76,8 +76,8 @@ void TableStorage::Grow(std::int64_t slots) {
   const std::int64_t bytes = (end - committed) * layout_.bytes();
   if (const std::int64_t available = AvailableForReserved(); bytes > available - kMemoryReserve) {
     Fail(
-        "out of memory: table '{}' has {} trained rows in {:.2f} GiB and needs {:.2f} GiB more; {:.2f} GiB "
-        "are available, of which {:.2f} GiB are kept free",
+        "out of memory: table '{}' has {} trained rows in {:.2f} GiB and needs {:.2f} GiB more; {:.2f} "
+        "GiB are available, of which {:.2f} GiB are kept free",
         table_name_, claimed_.load(std::memory_order_relaxed), GiB(committed * layout_.bytes()), GiB(bytes),
         GiB(available), GiB(kMemoryReserve));
   }

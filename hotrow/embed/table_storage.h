@@ -8,8 +8,8 @@
 #include <span>
 #include <string>
 
-#include "hotrow/base/buffer.h"
 #include "hotrow/embed/rows_view.h"
+#include "hotrow/machine/buffer.h"
 
 namespace hotrow {
 

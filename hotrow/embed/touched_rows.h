@@ -5,12 +5,12 @@
 #include <cstdint>
 #include <vector>
 
-#include "hotrow/base/buffer.h"
-#include "hotrow/base/thread_pool.h"
 #include "hotrow/embed/backward_scratch.h"
 #include "hotrow/embed/bag_gradients.h"
 #include "hotrow/embed/entry_sorter.h"
 #include "hotrow/embed/reduction_units.h"
+#include "hotrow/machine/buffer.h"
+#include "hotrow/machine/thread_pool.h"
 #include "hotrow/optim/optimizer_config.h"
 
 namespace hotrow {

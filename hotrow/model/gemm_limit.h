@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "hotrow/base/thread_pool.h"
 #include "hotrow/dense/dense_optimizer.h"
 #include "hotrow/dense/linear.h"
+#include "hotrow/machine/thread_pool.h"
 #include "hotrow/model/tower.h"
 
 namespace hotrow {

@@ -4,8 +4,8 @@
 
 #include <cstdint>
 
-#include "hotrow/base/thread_pool.h"
 #include "hotrow/dense/parameters.h"
+#include "hotrow/machine/thread_pool.h"
 
 namespace hotrow {
 

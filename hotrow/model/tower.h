@@ -12,8 +12,8 @@
 #include <span>
 #include <vector>
 
-#include "hotrow/base/thread_pool.h"
 #include "hotrow/dense/parameters.h"
+#include "hotrow/machine/thread_pool.h"
 #include "hotrow/model/config.h"
 #include "hotrow/optim/optimizer_config.h"
 

@@ -255,8 +255,7 @@ ShardingPlan PlanForModel(ShardingPlan plan, std::span<const TableShape> model, 
     if (found.empty()) {
       Fail(
           "{}: made for another model: no table '{}', which the model has; `hotrow plan make` with the "
-          "model's "
-          "--format or --schema plans for its tables",
+          "model's --format or --schema plans for its tables",
           source, table.name);
     }
     const TablePlan& planned = found.mapped();

@@ -24,7 +24,7 @@ ShardingPlan PlanForModel(ShardingPlan plan, std::span<const TableShape> model, 
 /// Whether the plan leaves the bits of training alone: every table is table_wise, column_wise or
 /// data_parallel. All such plans, for whatever worlds, give the same bits with the same reduction units; one
 /// rank is among those worlds when it can have that number of units too (ValidateReductionUnits in
-/// base/tree_sum.h). row_wise and grid reassociate pooled sums.
+/// plan/units_of_ranks.h). row_wise and grid reassociate pooled sums.
 bool PromisesBits(const ShardingPlan& plan);
 
 }  // namespace hotrow

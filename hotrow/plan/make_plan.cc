@@ -103,11 +103,9 @@ void CheckColumnWise(const TableShape& table, std::int64_t world) {
   if (world == 1 || table.dim % unit == 0) return;
   const std::int64_t below = table.dim / unit * unit;
   Fail(
-      "column_wise: table '{}': {} columns over {} ranks; every rank's width must be equal and a multiple of "
-      "{}. "
-      "Ranks that fit {} columns: {}. Dims that fit {} ranks: multiples of {}, such as {}{}. A plan file may "
-      "hold "
-      "unequal shards",
+      "column_wise: table '{}': {} columns over {} ranks; every rank's width must be equal and a "
+      "multiple of {}. Ranks that fit {} columns: {}. Dims that fit {} ranks: multiples of {}, such as "
+      "{}{}. A plan file may hold unequal shards",
       table.name, table.dim, world, kShardColumnUnit, table.dim, FittingWorlds(table.dim), world, unit,
       below > 0 ? fmt::format("{} and ", below) : "", below + unit);
 }

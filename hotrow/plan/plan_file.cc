@@ -17,8 +17,8 @@
 #include <vector>
 
 #include "hotrow/base/error.h"
-#include "hotrow/base/strict_json.h"
-#include "hotrow/base/text_writer.h"
+#include "hotrow/files/strict_json.h"
+#include "hotrow/files/text_writer.h"
 
 namespace hotrow {
 namespace {

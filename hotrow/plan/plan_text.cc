@@ -190,8 +190,8 @@ std::string PlanToText(const ShardingPlan& plan, std::span<const TableShape> mod
     all.ids += load.ids;
   }
   std::string text = fmt::format(
-      "sharding plan: {} ranks, {} tables, {} of weights, {} of optimizer state; a step of {} samples looks "
-      "up {} ids over all ranks\n\n{}\n{}",
+      "sharding plan: {} ranks, {} tables, {} of weights, {} of optimizer state; a step of {} samples "
+      "looks up {} ids over all ranks\n\n{}\n{}",
       Count(plan.world), plan.tables.size(), Bytes(all.weight_bytes), Bytes(all.state_bytes),
       Count(global_batch), Count(all.ids), RankTable(loads, plan.world), TableTable(plan));
   if (unknown > 0) {

@@ -9,13 +9,13 @@
 #include <span>
 #include <vector>
 
-#include "hotrow/base/buffer.h"
-#include "hotrow/base/thread_pool.h"
 #include "hotrow/comm/communicator.h"
 #include "hotrow/embed/backward_scratch.h"
 #include "hotrow/embed/bag_gradients.h"
 #include "hotrow/embed/embedding_bag_collection.h"
 #include "hotrow/embed/touched_rows.h"
+#include "hotrow/machine/buffer.h"
+#include "hotrow/machine/thread_pool.h"
 #include "hotrow/plan/sharding_plan.h"
 
 namespace hotrow {

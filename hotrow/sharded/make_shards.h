@@ -4,11 +4,11 @@
 #include <cstdint>
 #include <vector>
 
-#include "hotrow/base/thread_pool.h"
 #include "hotrow/comm/communicator.h"
 #include "hotrow/dist/output_dist.h"
 #include "hotrow/embed/embedding_bag_collection.h"
 #include "hotrow/embed/table_config.h"
+#include "hotrow/machine/thread_pool.h"
 #include "hotrow/plan/sharding_plan.h"
 #include "hotrow/plan/table_shape.h"
 #include "hotrow/sharded/held_shard.h"

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "hotrow/base/thread_pool.h"
+#include "hotrow/machine/thread_pool.h"
 #include "hotrow/sparse/keyed_jagged_tensor.h"
 
 namespace hotrow {

@@ -8,8 +8,6 @@
 #include <span>
 #include <vector>
 
-#include "hotrow/base/buffer.h"
-#include "hotrow/base/thread_pool.h"
 #include "hotrow/comm/communicator.h"
 #include "hotrow/comm/share.h"
 #include "hotrow/embed/bag_gradients.h"
@@ -17,6 +15,8 @@
 #include "hotrow/embed/fused_backward.h"
 #include "hotrow/embed/touched_rows.h"
 #include "hotrow/embed/unfused_backward.h"
+#include "hotrow/machine/buffer.h"
+#include "hotrow/machine/thread_pool.h"
 
 namespace hotrow {
 

@@ -17,12 +17,12 @@
 #include <string>
 #include <vector>
 
-#include "hotrow/base/thread_pool.h"
 #include "hotrow/comm/communicator.h"
 #include "hotrow/dist/options.h"
 #include "hotrow/embed/embedding_bag_collection.h"
 #include "hotrow/embed/pooled_view.h"
 #include "hotrow/embed/table_config.h"
+#include "hotrow/machine/thread_pool.h"
 #include "hotrow/plan/sharding_plan.h"
 #include "hotrow/sparse/keyed_jagged_tensor.h"
 #include "hotrow/trace/phase.h"

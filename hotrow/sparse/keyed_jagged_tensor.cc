@@ -6,7 +6,7 @@
 #include "hotrow/base/error.h"
 #include "hotrow/base/index.h"
 #include "hotrow/base/size.h"
-#include "hotrow/base/system.h"
+#include "hotrow/machine/system.h"
 
 namespace hotrow {
 namespace {

@@ -8,7 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "hotrow/base/error.h"
-#include "hotrow/base/text_writer.h"
+#include "hotrow/files/text_writer.h"
 
 namespace hotrow {
 namespace {

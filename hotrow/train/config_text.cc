@@ -18,9 +18,8 @@ std::string OptimizerText(const OptimizerConfig& config) {
 
 std::string ConfigText(const TrainerConfig& config) {
   return fmt::format(
-      "model {}\nplan {}\noptimizer {}\ndense optimizer {}\nkernel {} bad ids {} units {} seed {} recat {} "
-      "id "
-      "bytes {} output permute {} verify {}\n",
+      "model {}\nplan {}\noptimizer {}\ndense optimizer {}\nkernel {} bad ids {} units {} seed {} recat "
+      "{} id bytes {} output permute {} verify {}\n",
       ModelConfigToJson(config.model), config.plan ? PlanToJson(*config.plan) : "none",
       OptimizerText(config.optimizer), OptimizerText(config.dense_optimizer), static_cast<int>(config.kernel),
       static_cast<int>(config.bad_ids), config.reduction_units, config.seed,

@@ -5,7 +5,7 @@
 
 #include "hotrow/base/error.h"
 #include "hotrow/base/size.h"
-#include "hotrow/base/tree_sum.h"
+#include "hotrow/plan/units_of_ranks.h"
 
 namespace hotrow {
 

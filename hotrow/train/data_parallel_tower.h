@@ -15,11 +15,11 @@
 #include <span>
 #include <vector>
 
-#include "hotrow/base/thread_pool.h"
 #include "hotrow/comm/communicator.h"
 #include "hotrow/comm/reduce.h"
 #include "hotrow/comm/share.h"
 #include "hotrow/dense/dense_optimizer.h"
+#include "hotrow/machine/thread_pool.h"
 #include "hotrow/model/tower.h"
 #include "hotrow/optim/optimizer_config.h"
 
@@ -28,7 +28,7 @@ namespace hotrow {
 class DataParallelTower {
  public:
   /// Collective: makes and initialises the tower. `units`: of the global batch, as ValidateReductionUnits
-  /// (base/tree_sum.h) wants them for the world. `comm` and `pool` must outlive it.
+  /// (plan/units_of_ranks.h) wants them for the world. `comm` and `pool` must outlive it.
   DataParallelTower(const ModelConfig& model, const OptimizerConfig& optimizer, std::int64_t units,
                     std::uint64_t seed, Communicator& comm, ThreadPool& pool);
 

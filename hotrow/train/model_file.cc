@@ -9,8 +9,8 @@
 
 #include "hotrow/base/error.h"
 #include "hotrow/base/interrupted.h"
-#include "hotrow/base/safetensors.h"
 #include "hotrow/comm/collectives.h"
+#include "hotrow/files/safetensors.h"
 
 namespace hotrow {
 namespace {

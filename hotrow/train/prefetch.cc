@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "hotrow/base/error.h"
-#include "hotrow/base/start_thread.h"
+#include "hotrow/machine/start_thread.h"
 
 namespace hotrow {
 

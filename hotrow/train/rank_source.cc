@@ -6,8 +6,8 @@
 #include <span>
 #include <utility>
 
-#include "hotrow/base/tree_sum.h"
 #include "hotrow/comm/share.h"
+#include "hotrow/plan/units_of_ranks.h"
 
 namespace hotrow {
 namespace {

@@ -10,6 +10,7 @@
 #include "hotrow/comm/collectives.h"
 #include "hotrow/comm/thread_ranks.h"
 #include "hotrow/plan/make_plan.h"
+#include "hotrow/plan/units_of_ranks.h"
 #include "hotrow/sharded/table_shapes.h"
 #include "hotrow/train/config_text.h"
 

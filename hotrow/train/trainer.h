@@ -13,12 +13,12 @@
 #include <span>
 #include <vector>
 
-#include "hotrow/base/buffer.h"
-#include "hotrow/base/thread_pool.h"
 #include "hotrow/comm/communicator.h"
 #include "hotrow/comm/reduce.h"
 #include "hotrow/data/batch.h"
 #include "hotrow/dist/options.h"
+#include "hotrow/machine/buffer.h"
+#include "hotrow/machine/thread_pool.h"
 #include "hotrow/model/config.h"
 #include "hotrow/model/tower.h"
 #include "hotrow/optim/optimizer_config.h"
@@ -39,7 +39,7 @@ struct TrainerConfig {
   BackwardKernel kernel = BackwardKernel::kFused;
   StorageKind storage = StorageKind::kEager;
   BadIds bad_ids = BadIds::kError;
-  /// Of the global batch; as ValidateReductionUnits (base/tree_sum.h) wants them. Equal bits need equal
+  /// Of the global batch; as ValidateReductionUnits (plan/units_of_ranks.h) wants them. Equal bits need equal
   /// units.
   std::int64_t reduction_units = 8;
   std::uint64_t seed = 0;

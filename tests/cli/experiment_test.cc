@@ -11,8 +11,8 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
-#include "hotrow/benchmark/paired_ratio.h"
 #include "hotrow/comm/mpi_session.h"
+#include "hotrow/measure/paired_ratio.h"
 #include "tests/cli/program.h"
 #include "tests/comm/run_under_mpi.h"
 

@@ -172,13 +172,12 @@ TEST(CsvSchema, MistakesNameLineKeyAndWhatIsValid) {
       {head + "missing_values = [1]\n" + sparse, ":3: 'missing_values' in [data] must be a list of texts"},
       {head + "dense = 3\n" + sparse, ":3: 'dense' in [data] must be written as [[data.dense]]"},
       {"[data]\nlabel = \"y >\"\n" + sparse,
-       ":2: 'label' in [data] is no label rule: 'y >' is neither COLUMN nor COLUMN OP NUMBER with an OP of "
-       "==, !=, <, "
-       "<=, >, >="},
+       ":2: 'label' in [data] is no label rule: 'y >' is neither COLUMN nor COLUMN OP NUMBER with an OP "
+       "of ==, !=, <, <=, >, >="},
       {head + "[[data.dense]]\n" + sparse, ":3: [[data.dense]] needs the key 'column'"},
       {head + "[[data.dense]]\ncolumn = \"a\"\ntransfrom = \"log\"\n" + sparse,
-       ":5: unknown key 'transfrom' in [[data.dense]]; valid keys are column, scale, transform, mean, std, "
-       "missing"},
+       ":5: unknown key 'transfrom' in [[data.dense]]; valid keys are column, scale, transform, mean, "
+       "std, missing"},
       {head + "[[data.dense]]\ncolumn = \"a\"\ntransform = \"log\"\n" + sparse,
        ":5: 'transform' in [[data.dense]] is 'log', none of none, log1p, standardize"},
       {head + "[[data.dense]]\ncolumn = \"a\"\nscale = \"1\"\n" + sparse,

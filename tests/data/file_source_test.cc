@@ -175,10 +175,9 @@ TEST(FileSource, MemoryIsAskedForBeforeItIsTaken) {
                               available -= 10;
                               return available;
                             }};
-  EXPECT_THAT(
-      [&] { OpenFileSource(AnyEncoder(), options); },
-      ThrowsMessage<Error>(file.path() + ": its samples do not fit in memory (0 read, 0.0 GiB left): without "
-                                         "shuffling, files are streamed"));
+  EXPECT_THAT([&] { OpenFileSource(AnyEncoder(), options); },
+              ThrowsMessage<Error>(file.path() + ": its samples do not fit in memory (0 read, 0.0 GiB left): "
+                                                 "without shuffling, files are streamed"));
   options.shuffle = false;
   const auto stream = OpenFileSource(AnyEncoder(), options);
   Batch batch;
@@ -196,8 +195,8 @@ TEST(FileSource, MoreSamplesThanAnOrderCanNumberAreAnError) {
   const TempFile b("b", Lines(4, 3));
   FileSourceOptions options{.paths = {a.path(), b.path()}, .shuffle = true, .max_shuffled = 6};
   EXPECT_THAT([&] { OpenFileSource(AnyEncoder(), options); },
-              ThrowsMessage<Error>(a.path() + " and 1 more: more than 6 samples cannot be shuffled: without "
-                                              "shuffling, files are streamed"));
+              ThrowsMessage<Error>(a.path() + " and 1 more: more than 6 samples cannot be shuffled: "
+                                              "without shuffling, files are streamed"));
   options.max_shuffled = 7;
   EXPECT_EQ(OpenFileSource(AnyEncoder(), options)->description().samples, 7);
   options.max_shuffled = 6;

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "hotrow/base/error.h"
-#include "hotrow/base/safetensors.h"
 #include "hotrow/comm/thread_ranks.h"
+#include "hotrow/files/safetensors.h"
 #include "hotrow/plan/check_plan.h"
 #include "hotrow/plan/make_plan.h"
 #include "hotrow/plan/plan_queries.h"

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "hotrow/base/safetensors.h"
 #include "hotrow/dist/recat_benchmark.h"
+#include "hotrow/files/safetensors.h"
 #include "tests/optim/simd_targets.h"
 
 namespace hotrow {

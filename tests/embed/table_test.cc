@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "hotrow/base/error.h"
-#include "hotrow/base/system.h"
-#include "tests/base/address_limit.h"
+#include "hotrow/machine/system.h"
+#include "tests/machine/address_limit.h"
 
 namespace hotrow {
 namespace {

@@ -5,10 +5,10 @@
 #include <numeric>
 
 #include "hotrow/embed/embedding_bag_collection.h"
+#include "hotrow/reference/convert.h"
 #include "tests/golden/golden_files.h"
-#include "tests/reference/close.h"
-#include "tests/reference/convert.h"
-#include "tests/reference/engine_model.h"
+#include "tests/support/close.h"
+#include "tests/support/engine_model.h"
 
 namespace hotrow::golden {
 namespace {

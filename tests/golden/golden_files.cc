@@ -11,7 +11,7 @@
 #include <sstream>
 #include <stdexcept>
 
-#include "tests/reference/convert.h"
+#include "hotrow/reference/convert.h"
 
 namespace hotrow::golden {
 namespace {

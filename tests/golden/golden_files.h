@@ -9,11 +9,11 @@
 #include <string>
 #include <vector>
 
-#include "hotrow/base/safetensors.h"
 #include "hotrow/data/batch.h"
+#include "hotrow/files/safetensors.h"
 #include "hotrow/model/config.h"
 #include "hotrow/optim/optimizer_config.h"
-#include "tests/reference/reference_trainer.h"
+#include "hotrow/reference/reference_trainer.h"
 
 namespace hotrow::golden {
 

@@ -4,11 +4,11 @@
 #include <algorithm>
 #include <set>
 
+#include "hotrow/reference/convert.h"
+#include "hotrow/reference/reference_ops.h"
+#include "hotrow/reference/reference_trainer.h"
 #include "tests/golden/golden_files.h"
-#include "tests/reference/close.h"
-#include "tests/reference/convert.h"
-#include "tests/reference/reference_ops.h"
-#include "tests/reference/reference_trainer.h"
+#include "tests/support/close.h"
 
 namespace hotrow::golden {
 namespace {

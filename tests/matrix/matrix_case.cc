@@ -13,9 +13,9 @@
 #include <tuple>
 
 #include "hotrow/base/rng.h"
-#include "hotrow/base/tree_sum.h"
 #include "hotrow/comm/collectives.h"
 #include "hotrow/comm/thread_ranks.h"
+#include "hotrow/plan/units_of_ranks.h"
 
 namespace hotrow::matrix {
 namespace {

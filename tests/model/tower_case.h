@@ -10,9 +10,9 @@
 #include <vector>
 
 #include "hotrow/model/dlrm.h"
+#include "hotrow/reference/reference_trainer.h"
 #include "tests/dense/naive.h"
-#include "tests/reference/close.h"
-#include "tests/reference/reference_trainer.h"
+#include "tests/support/close.h"
 
 namespace hotrow::test {
 

@@ -50,8 +50,8 @@ HWY_AFTER_NAMESPACE();
 #include <cmath>
 #include <cstring>
 
-#include "hotrow/base/buffer.h"
 #include "hotrow/base/rng.h"
+#include "hotrow/machine/buffer.h"
 #include "tests/optim/simd_targets.h"
 
 namespace hotrow {

@@ -77,18 +77,17 @@ TEST(ValidatePlan, EveryRuleHasItsMessage) {
       {MakeTable(kColumnWise, {{0, 0, 10, 0, 8}, {3, 2, 8, 8, 14}}),
        "p.json: table 't', rank 3: rows [2, 10) of 10; a column_wise shard holds every row"},
       {MakeTable(kColumnWise, {{0, 0, 10, 12, 10}, {3, 0, 10, 0, 13}}),
-       "p.json: table 't', rank 0: columns [12, 22) overlap columns [0, 13) on rank 3; every column is held "
-       "once"},
+       "p.json: table 't', rank 0: columns [12, 22) overlap columns [0, 13) on rank 3; every column is "
+       "held once"},
       {MakeTable(kColumnWise, {{2, 0, 10, 16, 6}, {3, 0, 10, 0, 12}}),
-       "p.json: table 't', rank 2: nobody holds columns [12, 16) before its columns [16, 22); every column "
-       "is held "
-       "once"},
+       "p.json: table 't', rank 2: nobody holds columns [12, 16) before its columns [16, 22); every "
+       "column is held once"},
       {MakeTable(kColumnWise, {{2, 0, 10, 4, 18}}),
-       "p.json: table 't', rank 2: nobody holds columns [0, 4) before its columns [4, 22); every column is "
-       "held once"},
+       "p.json: table 't', rank 2: nobody holds columns [0, 4) before its columns [4, 22); every column "
+       "is held once"},
       {MakeTable(kColumnWise, {{0, 0, 10, 0, 8}, {1, 0, 10, 8, 13}}),
-       "p.json: table 't', rank 1: nobody holds columns [21, 22) after its columns [8, 21); every column is "
-       "held once"},
+       "p.json: table 't', rank 1: nobody holds columns [21, 22) after its columns [8, 21); every "
+       "column is held once"},
       // row_wise: blocks of 3, the last of 1.
       {MakeTable(kRowWise, {{0, 0, 3, 0, 22}, {1, 3, 4, 0, 22}, {2, 7, 3, 0, 22}}),
        "p.json: table 't', rank 1: rows [3, 7); 10 rows row_wise over 4 ranks give it rows [3, 6)"},
@@ -118,12 +117,11 @@ TEST(ValidatePlan, EveryRuleHasItsMessage) {
       {MakeTable(kGrid, {{2, 0, 5, 0, 22}}, 2),
        "p.json: table 't', rank 3: has no shard with rows [5, 10); every row is held once"},
       {MakeTable(kGrid, {{2, 0, 5, 0, 22}, {3, 5, 5, 0, 12}}, 2),
-       "p.json: table 't', rank 3: columns [0, 12), but columns [0, 22) on rank 2; the shards of a grid's "
-       "slice are "
-       "equally wide"},
+       "p.json: table 't', rank 3: columns [0, 12), but columns [0, 22) on rank 2; the shards of a "
+       "grid's slice are equally wide"},
       {MakeTable(kGrid, {{2, 0, 5, 0, 12}, {3, 5, 5, 0, 12}, {0, 0, 5, 8, 14}, {1, 5, 5, 8, 14}}, 2),
-       "p.json: table 't', rank 0: columns [8, 22) overlap columns [0, 12) on rank 2; every column is held "
-       "once"},
+       "p.json: table 't', rank 0: columns [8, 22) overlap columns [0, 12) on rank 2; every column is "
+       "held once"},
   };
   for (const auto& c : cases) EXPECT_EQ(ErrorIn(c.table), c.error);
 }
@@ -239,8 +237,8 @@ TEST(PlanForModel, RefusesAnotherWorldOrModel) {
   EXPECT_EQ(error({b, a}), "no error");
   EXPECT_EQ(error({a, b}, 4), "p.json: made for a world of 2 ranks, but this one has 4");
   EXPECT_EQ(error({a}),
-            "p.json: made for another model: no table 'b', which the model has; `hotrow plan make` with the "
-            "model's --format or --schema plans for its tables");
+            "p.json: made for another model: no table 'b', which the model has; `hotrow plan make` with "
+            "the model's --format or --schema plans for its tables");
   TablePlan c = a;
   c.table = "c";
   EXPECT_EQ(error({a, b, c}),

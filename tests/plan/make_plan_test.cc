@@ -88,11 +88,9 @@ TEST(MakePlan, ColumnWiseRefusalNamesWhatWouldFit) {
     return ErrorOf([&] { MakePlan(PlanKind::kColumnWise, model, world); });
   };
   EXPECT_EQ(error(128, 3),
-            "column_wise: table 't_f0': 128 columns over 3 ranks; every rank's width must be equal and a "
-            "multiple of "
-            "4. Ranks that fit 128 columns: 1, 2, 4, 8, 16, 32. Dims that fit 3 ranks: multiples of 12, such "
-            "as 120 "
-            "and 132. A plan file may hold unequal shards");
+            "column_wise: table 't_f0': 128 columns over 3 ranks; every rank's width must be equal and "
+            "a multiple of 4. Ranks that fit 128 columns: 1, 2, 4, 8, 16, 32. Dims that fit 3 ranks: "
+            "multiples of 12, such as 120 and 132. A plan file may hold unequal shards");
   EXPECT_THAT(error(128, 64),
               AllOf(HasSubstr("1, 2, 4, 8, 16, 32."), HasSubstr("multiples of 256, such as 256.")));
   EXPECT_THAT(error(10, 2), HasSubstr("Ranks that fit 10 columns: 1."));

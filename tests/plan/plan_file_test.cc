@@ -103,8 +103,8 @@ TEST(PlanFile, EveryErrorNamesFileAndPlace) {
       {"{\"rank\": 1", "{\"rank\": true",
        "p.json: /tables/0/shards/1/rank: found true; a 64-bit integer is valid"},
       {"\"rank\": 1", "\"Rank\": 1",
-       "p.json: /tables/0/shards/1: unknown key \"Rank\"; valid are rank, first_row, rows, first_column, "
-       "columns"},
+       "p.json: /tables/0/shards/1: unknown key \"Rank\"; valid are rank, first_row, rows, "
+       "first_column, columns"},
       {"\"shards\": [", "\"shards\": [[],", "p.json: /tables/0/shards/0: found an array; an object is valid"},
   };
   for (const auto& c : cases) EXPECT_EQ(ParseError(Changed(c.from, c.to)), c.error);

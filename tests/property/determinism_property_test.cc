@@ -6,7 +6,7 @@
 #include <bit>
 
 #include "tests/property/random_model.h"
-#include "tests/reference/engine_model.h"
+#include "tests/support/engine_model.h"
 
 namespace hotrow::property {
 namespace {

@@ -9,10 +9,10 @@
 // such data are not compared but drawn again.
 #include <gtest/gtest.h>
 
+#include "hotrow/reference/convert.h"
 #include "tests/property/random_model.h"
-#include "tests/reference/close.h"
-#include "tests/reference/convert.h"
-#include "tests/reference/engine_model.h"
+#include "tests/support/close.h"
+#include "tests/support/engine_model.h"
 
 namespace hotrow::property {
 namespace {

@@ -209,8 +209,8 @@ TEST(KeyedJaggedTensor, ErrorsNameFeatureAndSample) {
       [&] {
         kjt.ResetJagged(2, std::vector<std::int32_t>{1, 1, 0, 0}, three);
       },
-      ThrowsMessage<Error>("lengths sum to 2, but there are 3 ids: 1 ids follow the last bag, feature 'b', "
-                           "sample 1"));
+      ThrowsMessage<Error>("lengths sum to 2, but there are 3 ids: 1 ids follow the last bag, feature "
+                           "'b', sample 1"));
   EXPECT_THAT(
       [&] {
         kjt.ResetJagged(2, std::vector<std::int32_t>{1, 1}, three);

@@ -11,7 +11,7 @@
 
 #include "hotrow/base/error.h"
 #include "hotrow/base/interrupted.h"
-#include "hotrow/base/safetensors.h"
+#include "hotrow/files/safetensors.h"
 #include "tests/train/small_model.h"
 
 namespace hotrow {

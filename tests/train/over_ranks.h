@@ -9,10 +9,10 @@
 #include <utility>
 #include <vector>
 
-#include "hotrow/base/tree_sum.h"
 #include "hotrow/comm/collectives.h"
 #include "hotrow/comm/thread_ranks.h"
 #include "hotrow/plan/make_plan.h"
+#include "hotrow/plan/units_of_ranks.h"
 #include "hotrow/sharded/table_shapes.h"
 #include "tests/train/small_model.h"
 
