@@ -12,9 +12,9 @@
 #include "cli/bench_report.h"
 #include "hotrow/base/error.h"
 #include "hotrow/machine/system.h"
+#include "hotrow/measure/gemm_limit.h"
 #include "hotrow/measure/statistics.h"
 #include "hotrow/model/dlrm.h"
-#include "hotrow/model/gemm_limit.h"
 #include "hotrow/plan/units_of_ranks.h"
 
 namespace hotrow::cli {

@@ -8,8 +8,8 @@
 
 #include "cli/bench_parts.h"
 #include "cli/bench_report.h"
-#include "hotrow/dist/recat_benchmark.h"
 #include "hotrow/machine/system.h"
+#include "hotrow/measure/recat_benchmark.h"
 #include "hotrow/measure/statistics.h"
 
 namespace hotrow::cli {

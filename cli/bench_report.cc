@@ -12,8 +12,8 @@
 #include "hotrow/comm/collectives.h"
 #include "hotrow/comm/reduce.h"
 #include "hotrow/data/presets.h"
-#include "hotrow/embed/row_limits.h"
 #include "hotrow/machine/system.h"
+#include "hotrow/measure/row_limits.h"
 
 namespace hotrow::cli {
 namespace {

@@ -54,7 +54,7 @@ TrainerConfig MakeBenchConfig(const BenchFlags& flags, const SyntheticConfig& da
                               const RanksOfHost& host);
 
 /// Collective: whole rows a second that all ranks together read, and update, each from its own shards
-/// (embed/row_limits.h), as the JSON's limits. Where a row is cut by columns it takes several ranks' parts.
+/// (measure/row_limits.h), as the JSON's limits. Where a row is cut by columns it takes several ranks' parts.
 nlohmann::ordered_json RowLimitsJson(const ShardedEmbeddingBagCollection& embeddings, Communicator& comm,
                                      ThreadPool& pool);
 

@@ -7,8 +7,8 @@
 #include "hotrow/comm/collectives.h"
 #include "hotrow/comm/gather_phases.h"
 #include "hotrow/comm/share.h"
+#include "hotrow/measure/gemm_limit.h"
 #include "hotrow/measure/rank_batches.h"
-#include "hotrow/model/gemm_limit.h"
 
 namespace hotrow {
 namespace {

@@ -35,7 +35,7 @@ struct StepBenchmarkResult {
 };
 
 /// Collective: trains on generated batches (ids new each step, made outside the timed region). Between timed
-/// steps it runs passes of the GEMM limit (model/gemm_limit.h), at most 20: what is compared meets the same
+/// steps it runs passes of the GEMM limit (gemm_limit.h), at most 20: what is compared meets the same
 /// state of a noisy machine. All results but step_seconds are the same on every rank.
 StepBenchmarkResult RunStepBenchmark(const StepBenchmarkConfig& config, Trainer& trainer);
 

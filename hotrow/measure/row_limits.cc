@@ -1,4 +1,4 @@
-#include "hotrow/embed/row_limits.h"
+#include "hotrow/measure/row_limits.h"
 
 #include <algorithm>
 #include <functional>

@@ -1,4 +1,4 @@
-#include "hotrow/model/gemm_limit.h"
+#include "hotrow/measure/gemm_limit.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "hotrow/dist/recat_benchmark.h"
+#include "hotrow/measure/recat_benchmark.h"
 
 #include <cstddef>
 #include <cstring>
