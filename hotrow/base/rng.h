@@ -1,9 +1,9 @@
 #pragma once
 // Random numbers as a pure function of where they are used. There is no state: the same (key, counter) gives
-// the same words on any thread, rank or machine, which is what makes a model's initial values and a synthetic
-// batch independent of how the program runs.
+// the same words on any thread, rank or machine. So a model's initial values, and a synthetic batch, do not
+// depend on how the program runs.
 //
-// Philox4x32-10: Salmon et al., "Parallel Random Numbers: As Easy as 1, 2, 3", SC11; from the Random123
+// Philox4x32-10: Salmon et al., "Parallel Random Numbers: As Easy as 1, 2, 3", SC11. From the Random123
 // library.
 
 #include <array>

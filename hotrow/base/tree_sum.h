@@ -1,8 +1,10 @@
 #pragma once
-// The one binary tree in which partial sums of reduction units are combined, for dense gradients, a row's
-// gradient and the loss alike. Unit u is leaf u; an inner node is left + right; a node with one child present
-// is that child; absent units add nothing. Any contiguous, aligned block of units is a subtree, which is why
-// ranks can sum their own units first and an all-reduce can be the tree's top.
+// The one binary tree in which partial sums of reduction units are combined: dense gradients, a row's
+// gradient, and the loss.
+//   - Unit u is leaf u. An inner node is left + right.
+//   - A node with one child present is that child. Absent units add nothing.
+//   - A contiguous, aligned block of units is a subtree. So ranks can sum their own units first, and the
+//     all-reduce is the top of the tree.
 
 #include <bit>
 #include <cstdint>

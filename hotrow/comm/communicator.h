@@ -1,17 +1,19 @@
 #pragma once
-// How ranks exchange data: spans in, spans out, placed where the receiver says, without copies in between.
+// How ranks exchange data: spans in, spans out. The receiver says where data goes; nothing is copied in
+// between.
 //
-// Every rank calls the same collectives in the same order; a rank's Communicator is used by one thread at a
-// time. What all transports have in common is here: one primitive, an all-to-all of bytes with one span for
-// each peer, that can be started and waited for apart. comm/collectives.h has the typed operations and
-// comm/reduce.h the sums built on it. Transports: threads of one process (comm/thread_ranks.h) and MPI
-// (comm/mpi_session.h).
+// Every rank calls the same collectives in the same order. One thread at a time uses a rank's Communicator.
+// All transports share one primitive: an all-to-all of bytes, with one span for each peer, whose start and
+// wait are two calls. The typed operations (comm/collectives.h) and the sums (comm/reduce.h) are made of it.
+// Transports: threads of one process (comm/thread_ranks.h) and MPI (comm/mpi_session.h).
 //
-// Failure: when a rank fails, the others' pending and later collectives throw Aborted (thread ranks), or
-// their processes end (MPI): nobody hangs. Sizes or an Op on which the two sides disagree are a broken
-// invariant, std::logic_error, which thread ranks always notice. MPI ranks notice it by the messages that
-// arrive, and an empty part is none: what is expected and never sent is waited for, and what is sent where
-// nothing is expected is taken for a part of the next exchange with that rank.
+// Failure: no rank hangs when another rank fails. With thread ranks, pending and later collectives of the
+// others throw Aborted. With MPI, the other processes end.
+//
+// Disagreement: sizes, or an Op, that differ between the two sides are a broken invariant (std::logic_error).
+//   - Thread ranks always notice it.
+//   - MPI ranks notice it by the messages that arrive, and an empty part sends no message. A rank waits for a
+//     part that is never sent. A part that nobody expects counts as part of the next exchange with that rank.
 
 #include <array>
 #include <cstddef>

@@ -1,8 +1,8 @@
 #pragma once
-// Ranks as MPI processes. Where MPI was not found by the build, the same functions say so.
+// Ranks as MPI processes. In a build without MPI the same functions exist, and say that MPI is missing.
 //
-// Waiting for peers is MPI's: Open MPI polls, and gives its core up between polls where mpirun was told of
-// fewer slots than ranks, or with `--mca mpi_yield_when_idle 1`.
+// MPI decides how a rank waits for its peers. Open MPI polls. It yields its core between polls if mpirun was
+// told of fewer slots than ranks, or with `--mca mpi_yield_when_idle 1`.
 
 #include <cstdint>
 #include <exception>
@@ -30,8 +30,8 @@ struct Launch {
 /// as std::getenv does. Nothing if the process was not started by an MPI launcher.
 std::optional<Launch> DetectLaunch(FunctionRef<const char*(const char*)> lookup);
 
-/// How long a process that leaves the word on a failure to another one stays before it ends: longer than that
-/// one may wait before it speaks (Run).
+/// How long a process stays before it ends, when another process is to report the failure: longer than that
+/// other process may wait before it reports (Run).
 inline constexpr int kSecondsToSpeak = 8;
 
 struct MpiOptions {
@@ -55,10 +55,10 @@ class MpiSession {
   int local_rank() const;
   int local_size() const;
 
-  /// Returns body(world()). When it throws, every process of the world ends, this function does not return,
-  /// and mpirun's exit code is the failing rank's report(exception). Of the ranks of a host that fail, one
-  /// reports, the first; hosts after the first wait two to six seconds before they do, so that a mistake that
-  /// all ranks notice is printed once.
+  /// Returns body(world()). When it throws, every process of the world ends, and this function does not
+  /// return. mpirun's exit code is then the failing rank's report(exception). If several ranks of a host
+  /// fail, the first of them reports. Hosts after the first wait two to six seconds before they report, so
+  /// that an error that all ranks notice is printed once.
   int Run(FunctionRef<int(Communicator&)> body, FunctionRef<int(std::exception_ptr)> report);
 
  private:

@@ -1,12 +1,12 @@
 #pragma once
-// Sums over ranks, in the fixed tree of base/tree_sum.h with rank r as leaf r: the same bits on every
-// transport and in every run. Where each rank has summed an aligned block of reduction units, this is the
+// Sums over ranks, in the fixed tree of base/tree_sum.h. Rank r is leaf r, so the bits are the same on every
+// transport and in every run. Where each rank has summed an aligned block of reduction units, this sum is the
 // top of the units' tree.
 //
-// A rank may be absent: it adds nothing, and need not say so to the others beforehand. It sends -0.0 (0 for
-// integers), which leaves every sum's bits alone. If all are absent the sum is zero, of either sign.
+// A rank may be absent: it adds nothing. It need not tell the others beforehand, since it sends -0.0 (0 for
+// integers), which changes no bit of a sum. If all ranks are absent the sum is zero, of either sign.
 //
-// Instantiated for float, double, std::int64_t and std::uint64_t; integers wrap modulo 2^64.
+// Instantiated for float, double, std::int64_t and std::uint64_t. Integers wrap modulo 2^64.
 
 #include <cstdint>
 #include <span>

@@ -1,12 +1,13 @@
 #pragma once
-// What thread ranks share: who has published what, who still reads whom, and whether the world goes on.
+// What thread ranks share: who has published what, who still reads from whom, and whether the world goes on.
 // Internal to the thread transport.
 //
-// The operations of all ranks have one order, so the k-th of each rank is one Operation. A rank publishes the
-// list of its send spans; each peer copies its part out by itself ("pulls"), so bytes move once. The sender
-// is done when all its non-empty parts are pulled. One mutex guards everything but the copying itself; a
-// rank that has nothing to do sleeps on its own condition variable, and is woken when an operation has
-// become complete or its last part is pulled: about twice an operation, however many ranks there are.
+//   - The operations of all ranks have one order, so the k-th operation of each rank is the same Operation.
+//   - A rank publishes the list of its send spans. Each peer copies its own part out ("pulls"), so bytes move
+//     once. The sender is done when all its non-empty parts are pulled.
+//   - One mutex guards everything except the copying itself.
+//   - A rank that has nothing to do sleeps on its own condition variable. It is woken when an operation is
+//     complete, or when its last part is pulled: about twice an operation, for any number of ranks.
 
 #include <chrono>
 #include <condition_variable>

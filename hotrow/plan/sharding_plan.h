@@ -1,18 +1,19 @@
 #pragma once
 // Which rank holds which part of which embedding table, as plain data.
 //
-// How a table is cut is said per table; a plan may mix all of them:
-//   table_wise     one shard, the whole table, on one rank.
-//   column_wise    every shard holds all rows of columns [first_column, first_column + columns). Any number
-//                  of shards, of unequal widths, in any order, several on one rank if so wished. A shard
-//                  starts at a multiple of 4 columns, so widths are multiples of 4 but for the table's last.
-//   row_wise       rank r holds all columns of rows [r * block, (r + 1) * block), block = ceil(rows / world)
-//                  (FBGEMM's block_bucketize rule). With few rows the last ranks hold none and have no shard.
-//   grid           the world is cut into groups of `group_size` neighbouring ranks: group g is
-//                  [g * group_size, (g + 1) * group_size). A table, or each of several column slices of
-//                  it (cut as in column_wise), belongs to one group, and its rows are spread over the
-//                  group's ranks as row_wise spreads them over the world, block = ceil(rows / group_size).
-//   data_parallel  every rank holds a replica of the whole table.
+// A plan says for each table how it is cut. One plan may mix all of these:
+//   table_wise     One shard, the whole table, on one rank.
+//   column_wise    Each shard holds all rows of columns [first_column, first_column + columns). There may
+//                  be any number of shards, of unequal widths, in any order, several on one rank. A shard
+//                  starts at a multiple of 4 columns. So all widths are multiples of 4, except the width of
+//                  the table's last shard.
+//   row_wise       Rank r holds all columns of rows [r * block, (r + 1) * block), block = ceil(rows / world)
+//                  (FBGEMM's block_bucketize rule). If there are few rows, the last ranks have no shard.
+//   grid           The world is cut into groups of `group_size` neighbouring ranks: group g is
+//                  [g * group_size, (g + 1) * group_size). A table belongs to one group, or each of several
+//                  column slices of it (cut as in column_wise) does. Its rows are spread over the group's
+//                  ranks as row_wise spreads them over the world, block = ceil(rows / group_size).
+//   data_parallel  Every rank holds a replica of the whole table.
 // A shard is never empty: a rank that holds nothing of a table has no shard of it.
 
 #include <cstdint>

@@ -26,9 +26,9 @@ struct RankTrace {
 std::string SerializeTrace(const RankTrace& trace);
 RankTrace ParseTrace(std::string_view bytes);
 
-/// Writes `path` whole or not at all, in the JSON Trace Event Format: a complete event ("X") a span, a
-/// counter event
-/// ("C") a count, microseconds from the first event of all. Throws Error naming the path when it cannot.
+/// Writes `path` whole or not at all, in the JSON Trace Event Format. A span is a complete event ("X"), a
+/// count is a counter event ("C"). Times are microseconds since the first event of all. Throws Error naming
+/// the path when it cannot be written.
 void WriteChromeTrace(const std::string& path, std::span<const RankTrace> ranks);
 
 }  // namespace hotrow

@@ -1,7 +1,7 @@
 #pragma once
-// What a rank did when: spans of time and bytes moved, recorded in memory and written once, after the steps
-// that are looked at (trace/chrome_trace.h). Tracing is off where the Tracer is a null pointer, and then
-// costs a comparison with it.
+// What a rank did, and when: spans of time and bytes moved. They are recorded in memory during the traced
+// steps, and written once after them (trace/chrome_trace.h). A null Tracer means that tracing is off. It then
+// costs one comparison.
 
 #include <chrono>
 #include <cstddef>
