@@ -19,6 +19,8 @@ struct Batch {
   std::vector<float> dense;   ///< [size, num_dense], row-major, finite
   KeyedJaggedTensor sparse;   ///< size samples
   std::vector<float> labels;  ///< [size], each 0 or 1; empty when the data has none (prediction)
+  /// [size], finite, >= 0: how much a sample counts in the loss and in metrics; empty: 1 each.
+  std::vector<float> sample_weights;
   /// Samples of every rank's slice, in rank order, this one's among them; empty where that is not known.
   std::vector<std::int64_t> rank_samples;
   /// Of a slice that a rank has cut out of a global batch it read by itself: a word for that batch, the same
@@ -31,12 +33,16 @@ struct SparseFeature {
   std::string name;
   std::int64_t rows = 0;        ///< ids are in [0, rows)
   std::int32_t fixed_size = 0;  ///< ids a sample; 0: varies
+  /// Features with the same one share a table, and have as many rows; empty: the feature's own, "t_" + name.
+  std::string table = {};
 };
 
 struct DataDescription {
   std::int64_t num_dense = 0;
   std::vector<SparseFeature> features;
   bool has_labels = true;
+  bool weighted_samples = false;        ///< batches have sample_weights
+  bool weighted_ids = false;            ///< batches' ids have weights, of every feature
   std::optional<std::int64_t> samples;  ///< an epoch's; none: endless (synthetic) or unknown
   std::string name;                     ///< where they come from, as mistakes name it; empty: generated
   bool of_all_ranks = false;  ///< every rank's slices come of this one data set; else it is a rank's own

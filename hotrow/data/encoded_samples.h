@@ -37,8 +37,9 @@ class CompactIds {
   ChunkedList<std::int64_t> wide_;
 };
 
-/// Build a sample by AddLabel (where the data has labels), AddDense num_dense times, and for every feature in
-/// order AddId for each id, then EndBag; then EndSample.
+/// Build a sample by AddLabel (where the data has labels), AddSampleWeight (where it has weighted_samples),
+/// AddDense num_dense times, and for every feature in order AddId for each id, then EndBag; then EndSample.
+/// What reads a format that is no text makes samples the same way.
 class EncodedSamples {
  public:
   /// `before_growth`: what it throws comes out of the Add or EndBag that needs more memory; the samples can
@@ -46,8 +47,13 @@ class EncodedSamples {
   explicit EncodedSamples(const DataDescription& description, const BeforeGrowth& before_growth = {});
 
   void AddLabel(float label) { labels_.Append(label); }
+  void AddSampleWeight(float weight) { sample_weights_.Append(weight); }
   void AddDense(float value) { dense_.Append(value); }
-  void AddId(std::int64_t id) { ids_.Append(id); }
+  /// `weight` is kept where the description has weighted_ids.
+  void AddId(std::int64_t id, float weight = 1.0F) {
+    ids_.Append(id);
+    if (weighted_ids_) id_weights_.Append(weight);
+  }
   void EndBag() {
     if (!all_fixed_) bag_ends_.Append(static_cast<std::int64_t>(ids_.size()));
   }
@@ -72,16 +78,21 @@ class EncodedSamples {
   std::vector<std::string> names_;
   std::vector<std::int32_t> fixed_sizes_;
   bool all_fixed_ = true;
+  bool weighted_samples_;
+  bool weighted_ids_;
   std::int64_t num_dense_ = 0;
   std::int64_t ids_a_sample_ = 0;  // when all are fixed
   std::int64_t size_ = 0;
   ChunkedList<float> dense_;             // [size, num_dense]
   ChunkedList<float> labels_;            // [size] or empty
+  ChunkedList<float> sample_weights_;    // [size] or empty
   CompactIds ids_;                       // [size][feature][position]
+  ChunkedList<float> id_weights_;        // as ids_, or empty
   ChunkedList<std::int64_t> bag_ends_;   // [size, features], when not all are fixed
   std::vector<std::uint32_t> in_order_;  // scratch of Gather
   std::vector<std::int32_t> lengths_;
   std::vector<std::int64_t> values_;
+  std::vector<float> value_weights_;
 };
 
 }  // namespace hotrow

@@ -119,6 +119,7 @@ void SyntheticSource::Fill(std::int64_t step, std::int64_t first_sample, std::in
   }
   batch.dense.resize(floats);
   batch.labels.resize(static_cast<std::size_t>(samples));
+  batch.sample_weights.clear();
   const std::int64_t tasks = CeilDiv(samples, kSamplesATask);
   if (pool_ == nullptr || tasks < 2) {
     FillSamples(step, 0, samples, batch);

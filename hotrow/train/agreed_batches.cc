@@ -72,6 +72,7 @@ void AgreedBatches::MakeEmpty(Batch& batch, bool weighted) const {
   batch.size = 0;
   batch.dense.clear();
   batch.labels.clear();
+  batch.sample_weights.clear();
 }
 
 void AgreedBatches::FailForOtherData(std::uint64_t digest) {

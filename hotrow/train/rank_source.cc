@@ -30,6 +30,7 @@ void CopySlice(const Batch& batch, Slice samples, Batch& slice) {
   slice.size = samples.size();
   CopyRows(batch.dense, batch.size, samples, slice.dense);
   CopyRows(batch.labels, batch.size, samples, slice.labels);
+  CopyRows(batch.sample_weights, batch.size, samples, slice.sample_weights);
   slice.sparse.AssignSlice(batch.sparse, samples);
 }
 
@@ -45,6 +46,7 @@ std::uint64_t Digest(const Batch& batch, bool contents) {
   if (!contents) return digest;
   Mix<float>(digest, batch.dense);
   Mix<float>(digest, batch.labels);
+  Mix<float>(digest, batch.sample_weights);
   Mix(digest, batch.sparse.lengths());
   Mix(digest, batch.sparse.values());
   Mix(digest, batch.sparse.weights());

@@ -9,7 +9,6 @@
 
 #include "hotrow/base/error.h"
 #include "hotrow/data/criteo_encoder.h"
-#include "hotrow/data/encoded_samples.h"
 #include "tests/data/temp_file.h"
 
 namespace hotrow {
@@ -202,73 +201,6 @@ TEST(FileSource, MoreSamplesThanAnOrderCanNumberAreAnError) {
   options.max_shuffled = 6;
   options.shuffle = false;
   EXPECT_EQ(Epoch(*OpenFileSource(AnyEncoder(), options), 0, 5).size(), 7U);
-}
-
-// Each growth is of a chunk, whatever is held: nothing is copied.
-TEST(EncodedSamples, GrowByChunksAndGatherAcrossThem) {
-  constexpr std::int64_t kSamples = 400'000;  // of 3 dense values, so that a chunk ends within a sample's
-  for (const std::int32_t fixed : {3, 0}) {
-    DataDescription description;
-    description.num_dense = 3;
-    description.features = {{.name = "f", .rows = 1 << 30, .fixed_size = fixed}};
-    std::vector<std::int64_t> growths;
-    EncodedSamples samples(description, [&](std::int64_t bytes) { growths.push_back(bytes); });
-    for (std::int64_t i = 0; i < kSamples; ++i) {
-      samples.AddLabel(static_cast<float>(i % 2));
-      for (int d = 0; d < 3; ++d) samples.AddDense(static_cast<float>(3 * i + d));
-      for (int d = 0; d < 3; ++d) samples.AddId(3 * i + d);
-      samples.EndBag();
-      samples.EndSample();
-    }
-    // Labels and the ends of bags fit in a chunk, the others need two.
-    EXPECT_THAT(growths, ::testing::Each(::testing::Le(std::int64_t{8} << 20)));
-    EXPECT_EQ(growths.size(), fixed == 3 ? 5U : 6U);
-    Batch batch;
-    const std::vector<std::uint32_t> order = {399'999, 349'525, 349'526, 0};
-    samples.Gather(0, 4, order, batch);
-    for (std::size_t i = 0; i < order.size(); ++i) {
-      EXPECT_EQ(batch.labels[i], static_cast<float>(order[i] % 2));
-      for (std::size_t d = 0; d < 3; ++d) {
-        EXPECT_EQ(batch.dense[3 * i + d], static_cast<float>(3 * order[i] + d));
-        EXPECT_EQ(batch.sparse.values()[3 * i + d],
-                  3 * static_cast<std::int64_t>(order[i]) + static_cast<std::int64_t>(d));
-      }
-    }
-    samples.Clear();
-    growths.clear();
-    samples.AddLabel(1);
-    EXPECT_TRUE(growths.empty()) << "the memory is kept";
-  }
-}
-
-TEST(CompactIds, AskBeforeTheyWiden) {
-  std::int64_t taken = 0;
-  CompactIds ids([&](std::int64_t bytes) {
-    if (taken > 0) Fail("{} bytes more", bytes);
-    taken += bytes;
-  });
-  ids.Append(5);
-  EXPECT_THROW(ids.Append(-1), Error);
-  ids.Clear();
-  ids.Append(7);
-  EXPECT_EQ(ids[0], 7);
-  EXPECT_EQ(ids.size(), 1U);
-}
-
-TEST(CompactIds, WidensWhenItMust) {
-  CompactIds ids;
-  ids.Append(5);
-  ids.Append(4294967295);
-  EXPECT_EQ(ids[1], 4294967295);
-  ids.Append(-1);
-  ids.Append(4294967296);
-  EXPECT_EQ(ids.size(), 4U);
-  EXPECT_EQ(ids[0], 5);
-  EXPECT_EQ(ids[1], 4294967295);
-  EXPECT_EQ(ids[2], -1);
-  EXPECT_EQ(ids[3], 4294967296);
-  ids.Clear();
-  EXPECT_EQ(ids.size(), 0U);
 }
 
 }  // namespace

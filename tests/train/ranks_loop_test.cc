@@ -6,6 +6,8 @@
 #include <numeric>
 
 #include "hotrow/base/error.h"
+#include "hotrow/comm/reduce.h"
+#include "hotrow/train/agreed_batches.h"
 #include "hotrow/train/loop.h"
 #include "hotrow/train/model_file.h"
 #include "hotrow/train/rank_source.h"
@@ -38,6 +40,27 @@ class Wrapped final : public BatchSource {
   std::function<void(int)> at_batch_;
   DataDescription description_;
   int batch_ = 0;
+};
+
+// Every sample's weight is its first dense input.
+class WeightedByFirstInput final : public BatchSource {
+ public:
+  explicit WeightedByFirstInput(BatchSource& inner) : inner_(inner), description_(inner.description()) {
+    description_.weighted_samples = true;
+  }
+  const DataDescription& description() const override { return description_; }
+  void StartEpoch(std::int64_t epoch) override { inner_.StartEpoch(epoch); }
+  bool Next(std::int64_t max_samples, Batch& batch) override {
+    const bool more = inner_.Next(max_samples, batch);
+    for (std::int64_t s = 0; s < batch.size; ++s) {
+      batch.sample_weights.push_back(batch.dense[static_cast<std::size_t>(s * description_.num_dense)]);
+    }
+    return more;
+  }
+
+ private:
+  BatchSource& inner_;
+  DataDescription description_;
 };
 
 // `samples` of another source's first epoch, of bags of any kind, as a data set of a rank's own.
@@ -189,6 +212,31 @@ TEST_F(RanksLoopTest, ARankWhoseDataEndsEarlyGoesOnWithEmptyBatches) {
 // Ranks know different numbers of samples, and must evaluate after the same steps all the same.
 TEST_F(RanksLoopTest, RanksOfDifferentDataEvaluateTogether) {
   RunOwn({40, 10}, false, false, {.epochs = 1, .batch_size = 10, .eval_every = 0.4}, 4, 3);
+}
+
+// Whoever reads: a sample's weight stays with its label and inputs in every rank's slice.
+TEST_F(RanksLoopTest, SlicesCarryTheirSamplesWeights) {
+  for (const int ranks : {1, 2, 4}) {
+    OnRanks(ranks, [&](Communicator& comm) {
+      SyntheticSource data(SmallData(45));
+      WeightedByFirstInput weighted(data);
+      RankSource source(weighted, 8, comm);
+      AgreedBatches batches(source, comm);
+      Batch batch;
+      batches.StartEpoch(0);
+      std::int64_t samples = 0;
+      while (batches.Next(10, batch)) {
+        ASSERT_EQ(std::ssize(batch.sample_weights), batch.size);
+        for (std::int64_t s = 0; s < batch.size; ++s) {
+          EXPECT_EQ(batch.sample_weights[static_cast<std::size_t>(s)],
+                    batch.dense[static_cast<std::size_t>(s * 5)]);
+        }
+        samples += batch.size;
+      }
+      batches.Rethrow();
+      EXPECT_EQ(AllReduceSum(comm, samples), 45);
+    });
+  }
 }
 
 TEST_F(RanksLoopTest, NoDataOnAnyRankIsAnError) {
