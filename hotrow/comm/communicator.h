@@ -87,10 +87,10 @@ class Communicator {
   /// Returns when every rank has called it.
   void Barrier();
 
-  /// Starts sending send[r] to every rank r and receiving receive[r] from it. Both have size() spans; sizes
-  /// must agree pairwise; any may be empty. The lists themselves may go at once. The part for this rank
-  /// itself is copied before this returns, and may be in place. Bytes move inside WaitReceived, Wait and
-  /// Progress of any request; an exchange does not order ranks otherwise: it is no barrier.
+  /// Starts sending send[r] to every rank r and receiving receive[r] from it. Both lists have size() spans.
+  /// Sizes must agree pairwise; any span may be empty. The lists themselves are read before this returns. The
+  /// part for this rank itself is copied before this returns, and may be in place. Bytes move inside
+  /// WaitReceived, Wait and Progress of any request. An exchange is no barrier.
   Request StartAllToAll(std::span<const SendPart> send, std::span<const ReceivePart> receive,
                         Op op = Op::kAllToAll);
 

@@ -14,9 +14,9 @@ namespace hotrow::internal {
 /// Throws std::runtime_error that names the call and MPI's reason, unless `code` is MPI_SUCCESS.
 void CheckMpi(int code, const char* call);
 
-/// Every part of an exchange is a message of its own from the sender's span to the receiver's (several where
-/// it is long); empty parts are no messages. Messages between two ranks match in the order of their start,
-/// and all ranks start exchanges in one order, so tags are not needed for that: they say the Op, which the
+/// Each part of an exchange is one message from the sender's span to the receiver's, or several if it is
+/// long. An empty part sends no message. Messages between two ranks match in the order of their start, and
+/// all ranks start exchanges in one order. So matching needs no tags. The tag carries the Op, which the
 /// receiver compares with its own.
 class MpiCommunicator final : public Communicator {
  public:

@@ -17,10 +17,10 @@ namespace {
 
 using internal::CheckMpi;
 
-// How long the first failing rank of a host leaves the word to earlier hosts, a step each, up to kHostSteps.
-// The host's others wait for a step more than the longest of these, kSecondsToSpeak. A step is longer than
-// mpirun takes to end ranks on other hosts with cores that many ranks share: over one second with 32 ranks on
-// two cores.
+// How long the first failing rank of a host waits, so that earlier hosts can report first: one step for each
+// of them, up to kHostSteps. The other ranks of the host wait one step more than the longest of these waits,
+// kSecondsToSpeak. A step is longer than mpirun takes to end ranks on other hosts whose cores many ranks
+// share: over one second with 32 ranks on two cores.
 constexpr int kHostSteps = 3;
 constexpr auto kHostStep = std::chrono::seconds(kSecondsToSpeak / (kHostSteps + 1));
 

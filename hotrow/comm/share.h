@@ -12,11 +12,11 @@
 
 namespace hotrow {
 
-/// A collective: publishes a span of this rank's and gives access to every rank's. What a peer publishes is
-/// readable (and, where ranks agree on who writes what, writable) until Release, which returns when every
-/// rank has called it. Shares end in the reverse order of their beginning. Destroying an unreleased one
-/// releases it; while an exception passes through, it ends the world and waits until no rank can read any
-/// more, so a published span may live on the stack.
+/// A collective: publishes a span of this rank and gives access to the spans of all ranks. A peer's span is
+/// readable until Release; it is writable too, where ranks agree on who writes what. Release returns when
+/// every rank has called it. Shares end in the reverse order of their beginning. Destroying an unreleased
+/// share releases it. While an exception passes through, the destructor instead ends the world, and waits
+/// until no rank can read any more. So a published span may live on the stack.
 template <typename T>
 class Share {
   static_assert(std::is_trivially_copyable_v<T>);

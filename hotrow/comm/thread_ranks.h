@@ -13,10 +13,10 @@ struct ThreadRanksOptions {
   double timeout_seconds = 0;
 };
 
-/// Calls body(communicator) on `ranks` >= 1 threads, one a rank (rank 0 on the caller's own), and returns
-/// when all have returned. When a rank throws, the other ranks' collectives throw Aborted, and once all are
-/// gone the first failure is rethrown here; so is the Error of a thread that the system would not start, and
-/// then not every rank's body is called. Ranks that wait sleep; none spins.
+/// Calls body(communicator) on `ranks` >= 1 threads, one for each rank, and returns when all have returned.
+/// Rank 0 runs on the caller's thread. When a rank throws, the collectives of the other ranks throw Aborted.
+/// Once all have ended, the first failure is rethrown here. An Error of a thread that the system would not
+/// start is rethrown too; some ranks' bodies are then never called. A rank that waits sleeps and never spins.
 void RunThreadRanks(int ranks, FunctionRef<void(Communicator&)> body, const ThreadRanksOptions& options = {});
 
 /// A world of one rank, for those who have no others: every collective returns at once.

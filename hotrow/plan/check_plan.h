@@ -21,10 +21,10 @@ void Validate(const ShardingPlan& plan, const std::string& source = "plan");
 ShardingPlan PlanForModel(ShardingPlan plan, std::span<const TableShape> model, std::int64_t world,
                           const std::string& source = "plan");
 
-/// Whether the plan leaves the bits of training alone: every table is table_wise, column_wise or
-/// data_parallel. All such plans, for whatever worlds, give the same bits with the same reduction units; one
-/// rank is among those worlds when it can have that number of units too (ValidateReductionUnits in
-/// plan/units_of_ranks.h). row_wise and grid reassociate pooled sums.
+/// Whether the plan changes no bit of training: every table is table_wise, column_wise or data_parallel. All
+/// such plans, for any world, give the same bits with the same reduction units. One rank is among these
+/// worlds if it can have that number of units too (ValidateReductionUnits in plan/units_of_ranks.h). row_wise
+/// and grid reassociate pooled sums.
 bool PromisesBits(const ShardingPlan& plan);
 
 }  // namespace hotrow
