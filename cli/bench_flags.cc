@@ -1,14 +1,9 @@
 #include "cli/bench_flags.h"
 
-#include <fmt/core.h>
-
 #include <algorithm>
 
 #include "cli/cli11.h"
-#include "hotrow/base/error.h"
-#include "hotrow/base/size.h"
 #include "hotrow/data/presets.h"
-#include "hotrow/dist/options.h"
 
 namespace hotrow::cli {
 
@@ -38,16 +33,18 @@ void AddBenchFlags(CLI::App& app, BenchFlags& f) {
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{1024}))
       ->capture_default_str();
   app.add_flag("--check", f.check, "First compare with a naive double-precision reference on the same ids");
+  app.add_option(
+         "--limits", f.limits,
+         "on: measure what the machine allows beside step and sparse, in about as much time again; off")
+      ->capture_default_str();
   app.add_flag("--hash", f.hash, "weights_hash even above 8 GiB of tables");
   AddRankFlags(app, f.over);
   AddModelFlags(app, f.model);
 }
 
-std::int64_t GlobalBatch(const BenchFlags& flags) {
-  return CheckedMul(flags.per_chip_batch, flags.over.ranks);
-}
+namespace {
 
-SyntheticConfig MakeBenchData(const BenchFlags& flags) {
+SyntheticConfig MakeData(const BenchFlags& flags) {
   SyntheticConfig data;
   data.rows = ParseRows(flags.cardinality, flags.max_rows);
   data.bag_sizes = ParseMultiHot(flags.multi_hot, static_cast<std::int64_t>(data.rows.size()));
@@ -56,10 +53,32 @@ SyntheticConfig MakeBenchData(const BenchFlags& flags) {
   return data;
 }
 
-int WireIdBytes(const BenchFlags& flags, const SyntheticConfig& data) {
-  const auto largest = std::max_element(data.rows.begin(), data.rows.end());
-  return hotrow::WireIdBytes(ParseIdBytes(flags.over.id_bytes),
-                             fmt::format("t_f{}", largest - data.rows.begin()), *largest);
+// A cap that is 0 caps nothing.
+bool Caps(const BenchFlags& flags) {
+  const auto more = [&](std::int64_t rows) { return rows > flags.max_rows; };
+  return flags.max_rows > 0 && std::ranges::any_of(ParseRows(flags.cardinality), more);
+}
+
+}  // namespace
+
+BenchConfig MakeBenchConfig(const BenchFlags& flags) {
+  const SyntheticConfig data = MakeData(flags);
+  const ModelConfig model = MakeModelConfig(flags.model, SyntheticSource(data).description());
+  BenchConfig config{.trainer = MakeTrainerConfig(flags.model, model, flags.common.seed),
+                     .data = data,
+                     .per_chip_batch = flags.per_chip_batch,
+                     .ranks_per_chip = flags.ranks_per_chip,
+                     .steps = flags.steps,
+                     .warmup = flags.warmup,
+                     .pipeline = Pipelined(flags.over),
+                     .limits = ParseOnOff("--limits", flags.limits),
+                     .hash = flags.hash,
+                     .cardinality = flags.cardinality,
+                     .sharding = flags.over.sharding,
+                     .max_rows = flags.max_rows,
+                     .capped = Caps(flags)};
+  config.trainer.dist = MakeDistOptions(flags.over);
+  return config;
 }
 
 }  // namespace hotrow::cli

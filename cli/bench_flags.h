@@ -1,5 +1,5 @@
 #pragma once
-// The flags of `hotrow bench`, and the generated data that they describe.
+// The flags of `hotrow bench`, and the benchmark that they describe.
 
 #include <cstdint>
 #include <string>
@@ -7,7 +7,7 @@
 #include "cli/app.h"
 #include "cli/model_flags.h"
 #include "cli/rank_flags.h"
-#include "hotrow/data/synthetic.h"
+#include "hotrow/measure/bench_config.h"
 
 namespace CLI {
 class App;
@@ -30,18 +30,12 @@ struct BenchFlags {
   std::int64_t ranks_per_chip = 1;
   bool check = false;
   bool hash = false;
+  std::string limits = "on";
 };
-
-/// Samples of a step: --per-chip-batch times the ranks.
-std::int64_t GlobalBatch(const BenchFlags& flags);
 
 void AddBenchFlags(CLI::App& app, BenchFlags& flags);
 
-/// The data of --cardinality, --max-rows, --multi-hot, --ids and --seed. Throws Error where they do not fit.
-SyntheticConfig MakeBenchData(const BenchFlags& flags);
-
-/// Bytes of an id on the wire, 4 or 8: --id-bytes, where auto asks whether every table has fewer than 2^31
-/// rows.
-int WireIdBytes(const BenchFlags& flags, const SyntheticConfig& data);
+/// The benchmark of these flags, not yet placed on ranks. Throws Error where they do not fit.
+BenchConfig MakeBenchConfig(const BenchFlags& flags);
 
 }  // namespace hotrow::cli

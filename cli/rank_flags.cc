@@ -51,10 +51,18 @@ NamedFile TraceTarget(const RankFlags& flags) {
   return {"--profile-dir", flags.profile_dir.empty() ? "" : flags.profile_dir + "/trace.json"};
 }
 
-bool Pipelined(const RankFlags& flags) {
-  if (flags.pipeline == "on") return true;
-  if (flags.pipeline == "off") return false;
-  Fail("--pipeline {}: valid: on, off", flags.pipeline);
+bool ParseOnOff(const std::string& flag, const std::string& value) {
+  if (value == "on") return true;
+  if (value == "off") return false;
+  Fail("{} {}: valid: on, off", flag, value);
+}
+
+bool Pipelined(const RankFlags& flags) { return ParseOnOff("--pipeline", flags.pipeline); }
+
+DistOptions MakeDistOptions(const RankFlags& flags) {
+  return {.recat = ParseRecatMode(flags.recat_mode),
+          .id_bytes = ParseIdBytes(flags.id_bytes),
+          .output_permute = ParseOutputPermute(flags.output_permute)};
 }
 
 int ThreadsOfRank(const CommonFlags& common, const Communicator& comm, const RanksOfHost& host) {
@@ -97,9 +105,7 @@ void PlaceOnRanks(const RankFlags& flags, const ModelFlags& model_flags,
   const std::vector<TableShape> model =
       TableShapes(config.model.tables, config.model.features, config.optimizer.kind, ids_per_sample);
   config.plan = MakePlanOf(flags.sharding, model, world);
-  config.dist = {.recat = ParseRecatMode(flags.recat_mode),
-                 .id_bytes = ParseIdBytes(flags.id_bytes),
-                 .output_permute = ParseOutputPermute(flags.output_permute)};
+  config.dist = MakeDistOptions(flags);
   config.verify_every = flags.verify_every;
   config.reduction_units =
       model_flags.reduction_units != 0 ? model_flags.reduction_units : DefaultReductionUnits(world);

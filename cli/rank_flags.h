@@ -36,8 +36,12 @@ void AddRankFlags(CLI::App& app, RankFlags& flags);
 /// What --profile-dir will write, for CheckTargets, which needs its directory: see MadeDirectory.
 NamedFile TraceTarget(const RankFlags& flags);
 
-/// --pipeline; throws Error that lists what is valid.
+/// Of a flag whose value is "on" or "off"; throws Error that lists them.
+bool ParseOnOff(const std::string& flag, const std::string& value);
+/// --pipeline.
 bool Pipelined(const RankFlags& flags);
+/// --recat-mode, --id-bytes and --output-permute.
+DistOptions MakeDistOptions(const RankFlags& flags);
 
 /// Compute threads of this rank: its share of --threads among the thread ranks of the process, at least one;
 /// of an MPI process, all of --threads, or the cores over the ranks of the host.

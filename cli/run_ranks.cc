@@ -11,9 +11,7 @@
 
 #include "cli/app.h"
 #include "hotrow/base/error.h"
-#include "hotrow/comm/reduce.h"
 #include "hotrow/comm/thread_ranks.h"
-#include "hotrow/machine/system.h"
 
 namespace hotrow::cli {
 namespace {
@@ -75,15 +73,6 @@ int RunRanks(MpiSession* processes, std::int64_t ranks,
     if (world.rank() == 0) code = mine;
   });
   return code;
-}
-
-int ProcessThreads(Communicator& comm, int threads) {
-  return comm.shares_memory() ? static_cast<int>(AllReduceSum<std::int64_t>(comm, threads)) : threads;
-}
-
-std::int64_t PeakRss(Communicator& comm) {
-  const std::int64_t here = PeakResidentBytes();
-  return comm.shares_memory() ? here : AllReduceSum(comm, here);
 }
 
 }  // namespace hotrow::cli

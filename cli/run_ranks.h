@@ -35,11 +35,4 @@ struct RanksOfHost {
 int RunRanks(MpiSession* processes, std::int64_t ranks,
              FunctionRef<int(Communicator&, const RanksOfHost&)> body);
 
-// Collectives.
-
-/// Compute threads of this process: of all its thread ranks together.
-int ProcessThreads(Communicator& comm, int threads);
-/// Peak resident bytes of the process, or of all MPI processes together.
-std::int64_t PeakRss(Communicator& comm);
-
 }  // namespace hotrow::cli

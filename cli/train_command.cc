@@ -15,7 +15,6 @@
 #include "cli/config_file.h"
 #include "cli/data_flags.h"
 #include "cli/evaluation_report.h"
-#include "cli/hash_limit.h"
 #include "cli/made_directory.h"
 #include "cli/model_flags.h"
 #include "cli/rank_flags.h"
@@ -26,6 +25,7 @@
 #include "hotrow/base/error.h"
 #include "hotrow/comm/collectives.h"
 #include "hotrow/comm/gather_trace.h"
+#include "hotrow/comm/process.h"
 #include "hotrow/comm/reduce.h"
 #include "hotrow/data/presets.h"
 #include "hotrow/machine/system.h"
@@ -137,7 +137,7 @@ void AddEvaluations(const LoopResult& result, Json& json) {
 Json ResultJson(const TrainFlags& flags, const LoopResult& result, const RanksOfHost& host,
                 Trainer& trainer) {
   Communicator& comm = trainer.comm();
-  const bool hashed = trainer.TableBytes() <= kHashedBytes;
+  const bool hashed = trainer.TableBytes() <= Trainer::kHashedBytes;
   Json json = {
       {"command", "train"},
       {"version", HOTROW_VERSION},

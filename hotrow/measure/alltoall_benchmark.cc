@@ -13,6 +13,7 @@
 #include "hotrow/base/size.h"
 #include "hotrow/comm/collectives.h"
 #include "hotrow/machine/buffer.h"
+#include "hotrow/machine/system.h"
 #include "hotrow/trace/phase.h"
 
 namespace hotrow {
@@ -110,29 +111,63 @@ class Exchange {
   ExchangeTimes times_;
 };
 
-std::int64_t IdWords(const AllToAllBenchmarkConfig& config) {
-  return CheckedMul(CheckedMul(config.samples, config.ids_per_sample),
-                    config.id_bytes / static_cast<int>(sizeof(Word)));
+// What each rank of a world exchanges, in elements.
+struct Shape {
+  std::int64_t samples;         // of a rank
+  std::int64_t id_words;        // of a rank
+  std::int64_t pooled_columns;  // of a sample; each rank has an even share of them
+};
+
+Shape ShapeOf(const BenchConfig& config) {
+  std::int64_t ids_per_sample = 0;
+  for (const std::int32_t size : config.data.bag_sizes) ids_per_sample += size;
+  Shape shape{config.per_chip_batch, 0, 0};
+  shape.id_words = CheckedMul(CheckedMul(shape.samples, ids_per_sample),
+                              WireIdBytes(config) / static_cast<int>(sizeof(Word)));
+  for (const EmbeddingTableConfig& table : config.trainer.model.tables)
+    shape.pooled_columns +=
+        CheckedMul(table.embedding_dim, static_cast<std::int64_t>(table.feature_names.size()));
+  return shape;
+}
+
+void CheckFits(const Shape& shape, std::int64_t world, std::int64_t ranks_here) {
+  const std::int64_t ids = CheckedMul(shape.id_words, world + 1);
+  const std::int64_t columns =
+      CheckedAdd(shape.pooled_columns, CheckedMul(CeilDiv(shape.pooled_columns, world), world));
+  const std::int64_t one_rank = CheckedMul(CheckedAdd(ids, CheckedMul(shape.samples, columns)), sizeof(Word));
+  const std::int64_t needed = CheckedMul(one_rank, ranks_here);
+  const std::int64_t available = AvailableMemory();
+  if (needed <= available) return;
+  Fail(
+      "--part alltoall: the buffers of {} ranks on this machine need {:.1f} GiB, {:.1f} GiB are "
+      "available; valid: fewer --ranks or a smaller --per-chip-batch",
+      ranks_here, GiB(needed), GiB(available));
+}
+
+ExchangeTimes Together(const ExchangeTimes& a, const ExchangeTimes& b) {
+  ExchangeTimes sum = a;
+  sum.payload_bytes += b.payload_bytes;
+  sum.sent_bytes += b.sent_bytes;
+  const auto add = [](std::vector<double>& to, const std::vector<double>& more) {
+    std::transform(to.begin(), to.end(), more.begin(), to.begin(), std::plus<>());
+  };
+  add(sum.seconds, b.seconds);
+  add(sum.copy_seconds, b.copy_seconds);
+  return sum;
 }
 
 }  // namespace
 
-std::int64_t AllToAllMemory(const AllToAllBenchmarkConfig& config, std::int64_t world) {
-  const std::int64_t ids = CheckedMul(IdWords(config), world + 1);
-  const std::int64_t columns =
-      CheckedAdd(config.pooled_columns, CheckedMul(CeilDiv(config.pooled_columns, world), world));
-  return CheckedMul(CheckedAdd(ids, CheckedMul(config.samples, columns)), sizeof(Word));
-}
-
-AllToAllBenchmarkResult RunAllToAll(const AllToAllBenchmarkConfig& config, Communicator& comm) {
-  const std::int64_t id_words = IdWords(config);
+AllToAllResult RunAllToAll(const BenchConfig& config, int ranks_of_host, Communicator& comm) {
+  const Shape shape = ShapeOf(config);
+  CheckFits(shape, comm.size(), ranks_of_host);
   Exchange ids(
-      comm, id_words, [](int, int) { return 0; }, [=](int, int) { return id_words; });
+      comm, shape.id_words, [](int, int) { return 0; }, [&](int, int) { return shape.id_words; });
 
-  const auto columns = [&](int rank) { return EvenSlice(config.pooled_columns, comm.size(), rank).size(); };
-  const auto words = [&](int from, int) { return config.samples * columns(from); };
+  const auto columns = [&](int rank) { return EvenSlice(shape.pooled_columns, comm.size(), rank).size(); };
+  const auto words = [&](int from, int) { return shape.samples * columns(from); };
   Exchange pooled(
-      comm, config.samples * columns(comm.rank()) * comm.size(),
+      comm, shape.samples * columns(comm.rank()) * comm.size(),
       [&](int from, int to) { return to * words(from, to); }, words);
 
   for (std::int64_t step = 0; step < config.warmup + config.steps; ++step) {
@@ -144,7 +179,15 @@ AllToAllBenchmarkResult RunAllToAll(const AllToAllBenchmarkConfig& config, Commu
   }
   ids.CheckReceived();
   pooled.CheckReceived();
-  return {ids.Result(), pooled.Result()};
+  AllToAllResult result;
+  result.run = DescribeRun("alltoall", config, comm, 1);
+  result.run.threads = ranks_of_host;
+  result.id_bytes = WireIdBytes(config);
+  result.ids = ids.Result();
+  result.pooled = pooled.Result();
+  result.both = Together(result.ids, result.pooled);
+  result.peak_rss_bytes = PeakResidentBytes();
+  return result;
 }
 
 }  // namespace hotrow

@@ -48,40 +48,44 @@ double TimeCopy(const Buffer<std::byte>& in, Buffer<std::byte>& out, std::int64_
 
 }  // namespace
 
-RecatBenchmarkResult RunRecat(const RecatBenchmarkConfig& config, ThreadPool& pool) {
-  const auto features = static_cast<std::int64_t>(config.sizes.size());
-  const std::vector<std::int64_t> samples(static_cast<std::size_t>(config.sources), config.samples);
+RecatResult RunRecat(const BenchConfig& config, std::int64_t sources, ThreadPool& pool) {
+  const std::vector<std::int32_t>& sizes = config.data.bag_sizes;
+  const RecatMode mode = config.trainer.dist.recat;
+  const std::vector<std::int64_t> samples(static_cast<std::size_t>(sources), config.per_chip_batch);
   std::vector<std::int64_t> counts;
   std::vector<std::int64_t> starts;
-  RecatBenchmarkResult result;
-  for (std::int64_t s = 0; s < config.sources; ++s) {
+  RecatResult result;
+  result.run = BenchRun{"recat", config, sources, pool.size(), "threads"};
+  result.id_bytes = WireIdBytes(config);
+  for (std::int64_t s = 0; s < sources; ++s) {
     starts.push_back(result.ids);
-    for (const std::int32_t size : config.sizes) {
-      counts.push_back(size * config.samples);
+    for (const std::int32_t size : sizes) {
+      counts.push_back(size * config.per_chip_batch);
       result.ids += counts.back();
     }
   }
-  CheckFits(result.ids, config.id_bytes);
+  CheckFits(result.ids, result.id_bytes);
   const std::vector<const std::int32_t*> lengths(counts.size(), nullptr);
-  const RecatShape shape{config.sources, features, samples, config.sizes, counts, lengths};
+  const RecatShape shape{sources, std::ssize(sizes), samples, sizes, counts, lengths};
 
-  Buffer<std::byte> in(result.ids * config.id_bytes);
-  Buffer<std::byte> out(result.ids * config.id_bytes);
+  Buffer<std::byte> in(result.payload_bytes());
+  Buffer<std::byte> out(result.payload_bytes());
   for (std::int64_t i = 0; i < result.ids; ++i) {
-    std::memcpy(in.data() + i * config.id_bytes, &i, static_cast<std::size_t>(config.id_bytes));
+    std::memcpy(in.data() + i * result.id_bytes, &i, static_cast<std::size_t>(result.id_bytes));
   }
-  Recat recat(config.mode);
-  const bool moves = config.mode != RecatMode::kNone;
+  Recat recat(mode);
+  const bool moves = mode != RecatMode::kNone;
   for (std::int64_t step = 0; step < config.warmup + config.steps; ++step) {
-    const double copy = TimeCopy(in, out, result.ids * config.id_bytes, pool);
+    const double copy = TimeCopy(in, out, result.payload_bytes(), pool);
     const double begin = NowSeconds();
-    if (moves) result.bytes_moved = recat.Run(shape, starts, in.data(), config.id_bytes, out.data(), pool);
+    if (moves) result.bytes_moved = recat.Run(shape, starts, in.data(), result.id_bytes, out.data(), pool);
     const double seconds = NowSeconds() - begin;
     if (step < config.warmup) continue;
     result.copy_seconds.push_back(copy);
     if (moves) result.seconds.push_back(seconds);
   }
-  if (moves) CheckMoved(shape, in.data(), out.data(), config.id_bytes);
+  if (moves) CheckMoved(shape, in.data(), out.data(), result.id_bytes);
+  result.peak_rss_bytes = PeakResidentBytes();
   return result;
 }
 

@@ -5,7 +5,9 @@
 #include <limits>
 #include <vector>
 
+#include "hotrow/base/index.h"
 #include "hotrow/base/rng.h"
+#include "hotrow/comm/reduce.h"
 #include "hotrow/trace/phase.h"
 
 namespace hotrow {
@@ -112,6 +114,53 @@ RowLimits MeasureRowLimits(std::span<const EmbeddingTable* const> tables, Thread
       rows.end());
   limits.update = UpdateRate(rows, pool);
   return limits;
+}
+
+RowWork CountRowWork(const ModelConfig& model, const SyntheticConfig& data, std::int64_t global_batch,
+                     ThreadPool& pool) {
+  Batch batch;
+  SyntheticSource(data, &pool).Fill(0, 0, global_batch, batch);
+  std::vector<RowWork> of_tables(model.tables.size());
+  pool.Run(std::ssize(of_tables), [&](std::int64_t t, int) {
+    const EmbeddingTableConfig& table = model.tables[Index(t)];
+    std::vector<std::int64_t> rows;
+    for (std::size_t f = 0; f < model.features.size(); ++f) {
+      if (std::ranges::count(table.feature_names, model.features[f]) == 0) continue;
+      const std::span<const std::int64_t> ids = batch.sparse.feature(static_cast<std::int64_t>(f)).ids;
+      rows.insert(rows.end(), ids.begin(), ids.end());
+    }
+    RowWork& work = of_tables[Index(t)];
+    work.rows_read = std::ssize(rows);
+    std::sort(rows.begin(), rows.end());
+    work.rows_updated = std::unique(rows.begin(), rows.end()) - rows.begin();
+    work.weights_read = work.rows_read * table.embedding_dim;
+    work.weights_updated = work.rows_updated * table.embedding_dim;
+  });
+  RowWork sum;
+  for (const RowWork& work : of_tables) {
+    sum.rows_read += work.rows_read;
+    sum.rows_updated += work.rows_updated;
+    sum.weights_read += work.weights_read;
+    sum.weights_updated += work.weights_updated;
+  }
+  return sum;
+}
+
+WorldRowLimits MeasureRowLimits(const ShardedEmbeddingBagCollection& embeddings, Communicator& comm,
+                                ThreadPool& pool) {
+  double rows = 0;
+  double weights = 0;
+  for (std::int64_t t = 0; t < embeddings.num_tables(); ++t) {
+    const auto table_rows = static_cast<double>(embeddings.table_config(t).num_embeddings);
+    rows += table_rows;
+    weights += table_rows * static_cast<double>(embeddings.table_config(t).embedding_dim);
+  }
+  comm.Barrier();
+  const RowLimits mine = MeasureRowLimits(embeddings.shards(), pool);
+  const double gather = AllReduceSum(comm, mine.gather.weights_per_s);
+  const double update = AllReduceSum(comm, mine.update.weights_per_s);
+  const double width = weights / rows;
+  return {gather / width, update / width, gather, update};
 }
 
 }  // namespace hotrow

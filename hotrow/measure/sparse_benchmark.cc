@@ -1,58 +1,60 @@
 #include "hotrow/measure/sparse_benchmark.h"
 
 #include <algorithm>
-#include <numeric>
 
 #include "hotrow/base/error.h"
 #include "hotrow/base/rng.h"
 #include "hotrow/comm/collectives.h"
 #include "hotrow/comm/gather_phases.h"
+#include "hotrow/comm/process.h"
 #include "hotrow/machine/buffer.h"
 #include "hotrow/measure/rank_batches.h"
-#include "hotrow/trace/phase.h"
+#include "hotrow/measure/statistics.h"
 
 namespace hotrow {
 namespace {
 
 // Gradients as small as a real step's, uniform in [-1, 1) / global batch, the same whatever the world;
 // feature after feature, as the tower leaves them.
-void FillGradient(Buffer<float>& gradient, std::int64_t dim, const RankBatches& source,
-                  const SparseBenchmarkConfig& config, ThreadPool& pool) {
-  const std::int64_t width = config.num_features * dim;
+void FillGradient(Buffer<float>& gradient, std::int64_t width, std::int64_t dim, const RankBatches& source,
+                  const BenchRun& run, ThreadPool& pool) {
   gradient.EnsureSize(width * source.longest());
   pool.Run(source.samples(), [&](std::int64_t row, int) {
     for (std::int64_t c = 0; c < width; ++c) {
       const auto words =
-          RandomWords(config.data.seed, RandomStream::kSyntheticDense,
+          RandomWords(run.config.data.seed, RandomStream::kSyntheticDense,
                       static_cast<std::uint64_t>(source.first() + row), static_cast<std::uint32_t>(c));
       gradient[(c / dim * source.longest() + row) * dim + c % dim] =
-          (2.0F * UnitFloat(words[0]) - 1.0F) / static_cast<float>(config.global_batch);
+          (2.0F * UnitFloat(words[0]) - 1.0F) / static_cast<float>(run.global_batch());
     }
   });
 }
 
-}  // namespace
+struct Seconds {
+  std::vector<double> forward;
+  std::vector<double> step;
+};
 
-SparseBenchmarkResult RunSparseBenchmark(const SparseBenchmarkConfig& config,
-                                         ShardedEmbeddingBagCollection& embeddings, Communicator& comm,
-                                         ThreadPool& pool) {
-  const RankBatches source(config.data, config.global_batch, config.reduction_units, comm, pool);
-  HOTROW_CHECK(config.num_features >= 1);
-  const std::int64_t dim = embeddings.table_config(embeddings.TableOfFeature(0)).embedding_dim;
-  for (std::int64_t f = 0; f < config.num_features; ++f) {
-    HOTROW_CHECK(embeddings.table_config(embeddings.TableOfFeature(f)).embedding_dim == dim);
-  }
-  const std::int64_t width = config.num_features * dim;
+Seconds TimeSteps(const BenchRun& run, ShardedEmbeddingBagCollection& embeddings, Communicator& comm,
+                  ThreadPool& pool) {
+  const BenchConfig& config = run.config;
+  const ModelConfig& model = config.trainer.model;
+  const std::int64_t units = config.trainer.reduction_units;
+  const RankBatches source(config.data, run.global_batch(), units, comm, pool);
+  HOTROW_CHECK(model.num_features() >= 1);
+  const std::int64_t dim = model.tables[0].embedding_dim;
+  for (const EmbeddingTableConfig& table : model.tables) HOTROW_CHECK(table.embedding_dim == dim);
+  const std::int64_t width = model.num_features() * dim;
   std::vector<std::int64_t> columns;
-  for (std::int64_t f = 0; f < config.num_features; ++f) columns.push_back(f * dim);
+  for (std::int64_t f = 0; f < model.num_features(); ++f) columns.push_back(f * dim);
   std::vector<std::int64_t> gradient_columns(columns.size());
   FeatureMajorColumns(source.longest(), dim, gradient_columns);
   Buffer<float> pooled(width * source.samples());
   Buffer<float> gradient;
-  FillGradient(gradient, dim, source, config, pool);
+  FillGradient(gradient, width, dim, source, run, pool);
 
   Batch batch;
-  SparseBenchmarkResult result;
+  Seconds seconds;
   for (std::int64_t step = 0; step < config.warmup + config.steps; ++step) {
     if (step == config.warmup) {
       embeddings.phases().Reset();
@@ -65,30 +67,45 @@ SparseBenchmarkResult RunSparseBenchmark(const SparseBenchmarkConfig& config,
     embeddings.FinishInputDist(0);
     embeddings.Forward(0, {pooled.data(), width, columns});
     const double middle = NowSeconds();
-    embeddings.Backward(0, {gradient.data(), dim, gradient_columns}, config.reduction_units, step + 1);
-    double seconds[] = {middle - begin, NowSeconds() - middle};
-    AllReduceMax<double>(comm, seconds);
-    if (config.on_step) config.on_step(step + 1);
+    embeddings.Backward(0, {gradient.data(), dim, gradient_columns}, units, step + 1);
+    double halves[] = {middle - begin, NowSeconds() - middle};
+    AllReduceMax<double>(comm, halves);
+    config.TellStep(step + 1);
     if (step < config.warmup) continue;
-    result.forward_seconds.push_back(seconds[0]);
-    result.backward_seconds.push_back(seconds[1]);
+    seconds.forward.push_back(halves[0]);
+    seconds.step.push_back(halves[0] + halves[1]);
   }
-  result.phases = MeanOverRanks(comm, embeddings.phases());
-  result.bytes = SumOverRanks(comm, embeddings.bytes());
-  return result;
+  return seconds;
 }
 
-std::int64_t CountTouchedRows(const SyntheticConfig& data, std::int64_t global_batch, ThreadPool& pool) {
-  Batch batch;
-  SyntheticSource(data, &pool).Fill(0, 0, global_batch, batch);
-  std::vector<std::int64_t> touched(data.rows.size());
-  pool.Run(std::ssize(touched), [&](std::int64_t feature, int) {
-    const std::span<const std::int64_t> ids = batch.sparse.feature(feature).ids;
-    std::vector<std::int64_t> rows(ids.begin(), ids.end());
-    std::sort(rows.begin(), rows.end());
-    touched[static_cast<std::size_t>(feature)] = std::unique(rows.begin(), rows.end()) - rows.begin();
-  });
-  return std::accumulate(touched.begin(), touched.end(), std::int64_t{0});
+}  // namespace
+
+SparseResult RunSparse(const BenchConfig& config, Communicator& comm, ThreadPool& pool) {
+  const TrainerConfig& trainer = config.trainer;
+  SparseResult result;
+  result.run = DescribeRun("sparse", config, comm, pool.size());
+  ShardedEmbeddingBagCollection embeddings(trainer.model.tables, trainer.model.features, trainer.plan.value(),
+                                           {.optimizer = trainer.optimizer,
+                                            .kernel = trainer.kernel,
+                                            .storage = trainer.storage,
+                                            .seed = trainer.seed},
+                                           trainer.dist, comm, pool);
+  const Seconds seconds = TimeSteps(result.run, embeddings, comm, pool);
+  const auto batch = static_cast<double>(result.run.global_batch());
+  const double forward = Median(seconds.forward);
+  result.work = CountRowWork(trainer.model, config.data, result.run.global_batch(), pool);
+  result.step_seconds = seconds.step;
+  result.forward_ms = 1e3 * forward;
+  result.step_ms = 1e3 * Median(seconds.step);
+  result.step_ms_mean = 1e3 * Mean(seconds.step);
+  result.forward_rows_per_s = static_cast<double>(result.work.rows_read) / forward;
+  result.forward_gb_s = static_cast<double>(result.work.weights_read) * sizeof(float) / forward / 1e9;
+  result.samples_per_s = batch / Mean(seconds.step);
+  result.phases = MeanOverRanks(comm, embeddings.phases());
+  result.bytes = SumOverRanks(comm, embeddings.bytes());
+  if (config.limits) result.rows = MeasureRowLimits(embeddings, comm, pool);
+  result.peak_rss_bytes = PeakRss(comm);
+  return result;
 }
 
 }  // namespace hotrow

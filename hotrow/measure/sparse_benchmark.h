@@ -3,45 +3,39 @@
 // gradient in place of a tower.
 
 #include <cstdint>
-#include <functional>
+#include <optional>
 #include <vector>
 
 #include "hotrow/comm/communicator.h"
-#include "hotrow/data/synthetic.h"
 #include "hotrow/machine/thread_pool.h"
-#include "hotrow/sharded/sharded_embedding_bag_collection.h"
+#include "hotrow/measure/bench_config.h"
+#include "hotrow/measure/check.h"
+#include "hotrow/measure/row_limits.h"
 #include "hotrow/trace/phase.h"
 #include "hotrow/trace/phase_bytes.h"
 
 namespace hotrow {
 
-struct SparseBenchmarkConfig {
-  std::int64_t num_features = 0;
-  SyntheticConfig data;
-  std::int64_t global_batch = 4096;
-  std::int64_t reduction_units = 8;
-  std::int64_t steps = 50;
-  std::int64_t warmup = 10;
-  /// Told, if there, how many steps are over, those of the warm-up included; outside the timed region.
-  std::function<void(std::int64_t)> on_step = nullptr;
-};
-
-/// Times are of the slowest rank of each step.
-struct SparseBenchmarkResult {
-  std::vector<double> forward_seconds;   ///< [steps]
-  std::vector<double> backward_seconds;  ///< [steps] backward and update
-  PhaseTimes phases;                     ///< summed over the timed steps, the mean of the ranks
-  PhaseBytes bytes;                      ///< summed over the timed steps and the ranks
+/// Times are of the slowest rank of each step; a step is forward, backward and update.
+struct SparseResult {
+  BenchRun run;
+  std::optional<CheckResult> check;  ///< for the caller of CheckSparse to set
+  std::vector<double> step_seconds;  ///< [steps]
+  double forward_ms = 0;             ///< median
+  double step_ms = 0;                ///< median
+  double step_ms_mean = 0;
+  double forward_rows_per_s = 0;
+  double forward_gb_s = 0;  ///< of the rows' weights
+  double samples_per_s = 0;
+  PhaseTimes phases;  ///< summed over the timed steps, the mean of the ranks
+  PhaseBytes bytes;   ///< summed over the timed steps and the ranks
+  RowWork work;       ///< of a step
+  std::optional<WorldRowLimits> rows;
+  std::int64_t peak_rss_bytes = 0;
 };
 
 /// Collective. Ids are new each step and made outside the timed region; gradients stand as a tower leaves
 /// them, feature after feature. At least one feature, all of one embedding_dim.
-SparseBenchmarkResult RunSparseBenchmark(const SparseBenchmarkConfig& config,
-                                         ShardedEmbeddingBagCollection& embeddings, Communicator& comm,
-                                         ThreadPool& pool);
-
-/// Distinct rows that a step's ids name, tables' sum: those of the first step's, others differ little.
-/// O(ids log ids) of the global batch.
-std::int64_t CountTouchedRows(const SyntheticConfig& data, std::int64_t global_batch, ThreadPool& pool);
+SparseResult RunSparse(const BenchConfig& config, Communicator& comm, ThreadPool& pool);
 
 }  // namespace hotrow

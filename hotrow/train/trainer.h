@@ -86,6 +86,8 @@ class Trainer {
   /// Bytes of weights and optimizer state, dense and sparse, of all ranks, every row counted. Not collective.
   std::int64_t ModelBytes() const { return table_bytes_ + dense_.Bytes(); }
   std::int64_t TableBytes() const { return table_bytes_; }
+  /// Hashing reads every row: above this many TableBytes it is done only where it was asked for.
+  static constexpr std::int64_t kHashedBytes = std::int64_t{8} << 30;
 
   // Not collective, all of these.
 

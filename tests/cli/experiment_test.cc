@@ -28,6 +28,8 @@ const char* const kTiny =
     "[flags]\ncardinality = [100, 7, 3000, 1]\nmulti_hot = [3, 1, 20, 2]\nembedding-dim = 16\ndense-arch = "
     "[24, 16]\n"
     "over-arch = [20, 12, 1]\ndcn-low-rank = 6\nper-chip-batch = 100\nsteps = 2\nwarmup = 1\n";
+// Of the parts step and sparse, whose limits take longer than they do.
+const char* const kLimitsOff = "limits = \"off\"\n";
 
 std::vector<std::string> Lines(const std::string& text) {
   std::vector<std::string> lines;
@@ -44,7 +46,7 @@ TEST(Experiment, WritesASectionWithVerdictsPhasesBitsAndCommands) {
   const std::string file =
       directory.Write("e.toml", std::string("name = \"kernels\"\nquestion = \"Which | one?\"\n"
                                             "rounds = 3\nbaseline = \"unfused\"\n") +
-                                    kTiny +
+                                    kTiny + kLimitsOff +
                                     "[[configuration]]\nname = \"fused\"\n"
                                     "[[configuration]]\nname = \"unfused\"\nflags = { kernel = "
                                     "\"unfused\", steps = 3, warmup = 0 }\n"
@@ -64,7 +66,7 @@ TEST(Experiment, WritesASectionWithVerdictsPhasesBitsAndCommands) {
        {": kernels\n\nWhich \\| one?\n", "cores, ", "e.toml`: 3 rounds", "| unfused | ",
         "% from round to round | baseline |", "| configuration | input_dist | lookup | output_dist | dense |",
         "\nhotrow bench --cardinality 100,7,3000,1 --multi-hot 3,1,20,2 ",
-        " --steps 3 --warmup 0 --kernel unfused\n"}) {
+        " --steps 3 --warmup 0 --limits off --kernel unfused\n"}) {
     EXPECT_THAT(text, HasSubstr(part));
   }
 
@@ -91,7 +93,7 @@ TEST(Experiment, SweepsEveryCombinationAgainstItsOwnBaseline) {
   const TemporaryDirectory directory;
   const std::string swept = directory.Write(
       "s.toml",
-      std::string("name = \"s\"\nbaseline = { seed = 2 }\n") + kTiny +
+      std::string("name = \"s\"\nbaseline = { seed = 2 }\n") + kTiny + kLimitsOff +
           "part = \"sparse\"\n[sweep]\nper_chip_batch = [10, 20]\nseed = [1, 2]\nover-arch = [[8, 1]]\n");
   const ProgramResult dry = RunHotrow({"experiment", swept, "--dry-run"});
   ASSERT_EQ(dry.exit_code, 0) << dry.err;
@@ -181,7 +183,7 @@ class ExperimentMistakes : public testing::Test {
   }
 
   const TemporaryDirectory directory_;
-  const std::string head_ = std::string("name = \"e\"\nrounds = 1\n") + kTiny;
+  const std::string head_ = std::string("name = \"e\"\nrounds = 1\n") + kTiny;  // of any part
   const std::string pair_ = "[[configuration]]\nname = \"a\"\n[[configuration]]\nname = \"b\"\n";
 };
 
@@ -204,7 +206,7 @@ TEST_F(ExperimentMistakes, OfAConfigurationNameIt) {
   Expect(head_ + pair_ + "flags = { kernell = \"fused\" }\n", {"configuration \"b\"", "kernell"});
   Expect(head_ + pair_ + "flags = { steps = 0 }\n", {"configuration \"b\"", "--steps"});
   Expect(head_ + pair_ + "flags = { kernel = \"fusd\" }\n", {"configuration \"b\"", "fusd", "unfused"});
-  Expect("metric = \"ms_per_step.median\"\n" + head_ + pair_,
+  Expect("metric = \"ms_per_step.median\"\n" + head_ + kLimitsOff + pair_,
          {"ms_per_step.median", "ms_per_step.rank0_median"});
   Expect(head_ + "part = \"recat\"\n" + pair_, {"configuration \"a\"", "limits.copy_ms"});
   Expect("metric = \"bytes.recat\"\n" + head_ + "part = \"recat\"\n" + pair_,
@@ -254,7 +256,7 @@ TEST_F(ExperimentMistakes, OfTheTargetsAreFoundBeforeAnythingRuns) {
 TEST(Experiment, AnInterruptStopsTheChildAndWritesNothing) {
   const TemporaryDirectory directory;
   const std::string file =
-      directory.Write("long.toml", std::string("name = \"long\"\n") + kTiny +
+      directory.Write("long.toml", std::string("name = \"long\"\n") + kTiny + kLimitsOff +
                                        "[[configuration]]\nname = \"short\"\n"
                                        "[[configuration]]\nname = \"long\"\nflags = { steps = 100000000 }\n");
   const std::string log = directory.File("log.md");

@@ -26,6 +26,9 @@ const Words kBench = {"bench", "--max-rows",     "300",   "--multi-hot", "one", 
                       "16",    "--dense-arch",   "16,16", "--over-arch", "16,1", "--dcn-num-layers",
                       "1",     "--dcn-low-rank", "4",     "--threads",   "1"};
 
+// For those that run to their end.
+const Words kNoLimits = {"--limits", "off"};
+
 Words operator+(Words words, const Words& more) {
   words.insert(words.end(), more.begin(), more.end());
   return words;
@@ -73,9 +76,9 @@ TEST_F(MpiProgram, SameBitsAsInOneProcess) {
   const TemporaryDirectory directory;
   const std::string mpi = directory.File("mpi.json");
   const std::string alone = directory.File("alone.json");
-  const ProgramResult result = OnRanks(2, kBench + Words{"--json", mpi});
+  const ProgramResult result = OnRanks(2, kBench + kNoLimits + Words{"--json", mpi});
   ASSERT_EQ(result.exit_code, 0) << result.err;
-  Words one = kBench + Words{"--json", alone};
+  Words one = kBench + kNoLimits + Words{"--json", alone};
   one[6] = "32";
   ASSERT_EQ(RunHotrow(one).exit_code, 0);
   const auto a = nlohmann::json::parse(std::ifstream(mpi));
@@ -87,7 +90,8 @@ TEST_F(MpiProgram, SameBitsAsInOneProcess) {
 
 // What a launcher that started one process has started is an ordinary process, which may have thread ranks.
 TEST_F(MpiProgram, AWorldOfOneProcessIsNone) {
-  const ProgramResult result = OnRanks(1, kBench + Words{"--ranks", "2", "--json", "-", "--quiet"});
+  const ProgramResult result =
+      OnRanks(1, kBench + kNoLimits + Words{"--ranks", "2", "--json", "-", "--quiet"});
   ASSERT_EQ(result.exit_code, 0) << result.err;
   EXPECT_EQ(nlohmann::json::parse(result.out)["transport"], "threads");
 }
@@ -135,17 +139,17 @@ TEST_F(MpiProgram, CommandsOfOneProcessRefuseMore) {
 
 TEST_F(MpiProgram, RanksWithOtherFlags) {
   const auto second = [&](const Words& args) {
-    return MpiRun(Words{"-n", "1", HOTROW_TEST_BINARY} + kBench + Words{":", "-n", "1", HOTROW_TEST_BINARY} +
-                  args);
+    return MpiRun(Words{"-n", "1", HOTROW_TEST_BINARY} + kBench + kNoLimits +
+                  Words{":", "-n", "1", HOTROW_TEST_BINARY} + args);
   };
-  ExpectMistake(second(kBench + Words{"--seed", "1"}), "--seed: 1 of 2 ranks differ");
-  ExpectMistake(second(kBench + Words{"--pipeline", "off"}), "--pipeline: 1 of 2 ranks differ");
-  ExpectMistake(second(kBench + Words{"--nope"}), "--nope");
+  ExpectMistake(second(kBench + kNoLimits + Words{"--seed", "1"}), "--seed: 1 of 2 ranks differ");
+  ExpectMistake(second(kBench + kNoLimits + Words{"--pipeline", "off"}), "--pipeline: 1 of 2 ranks differ");
+  ExpectMistake(second(kBench + kNoLimits + Words{"--nope"}), "--nope");
   ExpectMistake(second({"train", "--format", "synthetic"}), "the command and hotrow's version");
   ExpectMistake(second({"--version"}), "the command and hotrow's version");
   ExpectMistake(second({"bench", "--help"}), "the command and hotrow's version");
   // What each rank may choose for itself, and a default that is spelled out.
-  EXPECT_EQ(second(kBench + Words{"--quiet", "--seed", "0"}).exit_code, 0);
+  EXPECT_EQ(second(kBench + kNoLimits + Words{"--quiet", "--seed", "0"}).exit_code, 0);
 }
 
 // A directory may be on rank 0's host alone.
@@ -160,7 +164,7 @@ TEST_F(MpiProgram, OnlyTheRankThatWritesNeedsAPlace) {
   const Words unshared = {"-n", "2", "unshare", "--mount", "sh", "-c", script, "sh", HOTROW_TEST_BINARY};
   if (RunProgram("/usr/bin/env", {"unshare", "--mount", "true"}).exit_code != 0)
     GTEST_SKIP() << "ranks cannot have mounts of their own here";
-  for (const Words& args : {train, kBench}) {
+  for (const Words& args : {train, kBench + kNoLimits}) {
     const ProgramResult result =
         MpiRun(unshared + args +
                Words{"--json", directory.File("json"), "--profile-dir", directory.File("deep/trace")});

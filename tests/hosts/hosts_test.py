@@ -16,7 +16,7 @@ HOSTS, RANKS_PER_HOST, BATCH = 4, 8, 16  # samples a rank
 WORLD = HOSTS * RANKS_PER_HOST
 BENCH = ("bench --part step --embedding-dim 128 --sharding column_wise --reduction-units 32 --max-rows 1000 "
          "--multi-hot one --dense-arch 32,128 --over-arch 32,1 --dcn-num-layers 1 --dcn-low-rank 16 --threads 1 "
-         "--warmup 1 --quiet").split()
+         "--warmup 1 --limits off --quiet").split()
 
 
 def run(command):

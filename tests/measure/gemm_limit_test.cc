@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "tests/model/tower_case.h"
 
 namespace hotrow {
@@ -30,15 +32,36 @@ TEST(GemmLimitTest, CountsTheOperationsOfTheModel) {
   EXPECT_NEAR(LimitCase(config, 1000, 8, 1).limit.flop(), 96.2e6 * 1000, 0.2e6 * 1000);
 }
 
-TEST(GemmLimitTest, RunsAnyBatch) {
+// Every pass multiplies the same operands, so a unit's gradient of a weight is the number of its
+// micro-batches times that of one, and nothing where it has no rows.
+TEST(GemmLimitTest, RunsEveryMicroBatchOfEveryUnit) {
   for (const Interaction interaction : {Interaction::kCross, Interaction::kDot}) {
-    for (const std::int64_t batch : {3, 64, 1500}) {
-      LimitCase c(test::SmallModel(interaction, 3, 8), batch, 2, 2);
-      c.limit.RunOnce();
-      EXPECT_GT(c.limit.RunOnce(), 0.0);
-      EXPECT_EQ(c.limit.batch(), batch);
+    const ModelConfig config = test::SmallModel(interaction, 3, 8);
+    ThreadPool pool(1);
+    const std::int64_t micro_batch = MakeTower(config, 0, pool)->micro_batch();
+    LimitCase one(config, 2 * micro_batch, 2, 2);
+    LimitCase three(config, 6 * micro_batch, 2, 2);
+    one.limit.RunOnce();
+    three.limit.RunOnce();
+    three.limit.RunOnce();  // begins anew
+    for (const Linear* layer : one.tower->linears()) {
+      const Parameter& p = one.tower->parameters().list()[static_cast<std::size_t>(layer->spec().weight)];
+      for (std::int64_t unit = 0; unit < 2; ++unit) {
+        const float once = one.gradients.at(unit)[static_cast<std::size_t>(p.offset)];
+        EXPECT_NE(once, 0.0F) << p.name;
+        EXPECT_NEAR(three.gradients.at(unit)[static_cast<std::size_t>(p.offset)], 3 * once,
+                    1e-4 * std::abs(once))
+            << p.name;
+      }
     }
   }
+}
+
+TEST(GemmLimitTest, RunsUnitsOfOneRowAndOfNone) {
+  LimitCase c(test::SmallModel(Interaction::kCross, 3, 8), 3, 4, 2);
+  const auto first = static_cast<std::size_t>(c.tower->parameters().list()[0].offset);
+  c.limit.RunOnce();
+  for (std::int64_t unit = 0; unit < 4; ++unit) EXPECT_EQ(c.gradients.at(unit)[first] != 0.0F, unit < 3);
 }
 
 TEST(GemmLimitTest, ReportsEveryKindOfProductOnce) {

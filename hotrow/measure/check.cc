@@ -1,4 +1,4 @@
-#include "cli/bench_check.h"
+#include "hotrow/measure/check.h"
 
 #include <algorithm>
 #include <cmath>
@@ -16,7 +16,7 @@
 #include "hotrow/reference/convert.h"
 #include "hotrow/reference/reference_trainer.h"
 
-namespace hotrow::cli {
+namespace hotrow {
 namespace {
 
 namespace ref = hotrow::reference;
@@ -162,9 +162,10 @@ std::vector<CompactTable> CompactAll(const ModelConfig& model, std::vector<ref::
 
 }  // namespace
 
-CheckResult CheckStep(const TrainerConfig& config, const SyntheticConfig& data, std::int64_t global_batch,
-                      bool pipeline, Communicator& comm, ThreadPool& pool) {
-  const std::int64_t samples = std::min(kStepSamples, global_batch);
+CheckResult CheckStep(const BenchConfig& bench, Communicator& comm, ThreadPool& pool) {
+  const TrainerConfig& config = bench.trainer;
+  const SyntheticConfig& data = bench.data;
+  const std::int64_t samples = std::min(kStepSamples, CheckedMul(bench.per_chip_batch, comm.size()));
   const SyntheticSource whole(data, &pool);
   std::vector<ref::Batch> batches;
   for (std::int64_t step = 0; step < kSteps; ++step) {
@@ -189,7 +190,7 @@ CheckResult CheckStep(const TrainerConfig& config, const SyntheticConfig& data, 
   slices.Fill(0, ring[0]);
   ErrorMeter meter;
   for (std::int64_t step = 0; step < kSteps; ++step) {
-    const bool ahead = pipeline && step + 1 < kSteps;
+    const bool ahead = bench.pipeline && step + 1 < kSteps;
     Batch& next = ring[(step + 1) % 2];
     slices.Fill(step + 1, next);
     const float loss = trainer.Step(ring[step % 2], ahead ? &next : nullptr);
@@ -301,8 +302,10 @@ void CheckUpdate(const TrainerConfig& config, const SyntheticConfig& data, std::
 
 }  // namespace
 
-CheckResult CheckSparse(const TrainerConfig& config, const SyntheticConfig& data, std::int64_t global_batch,
-                        Communicator& comm, ThreadPool& pool) {
+CheckResult CheckSparse(const BenchConfig& bench, Communicator& comm, ThreadPool& pool) {
+  const TrainerConfig& config = bench.trainer;
+  const SyntheticConfig& data = bench.data;
+  const std::int64_t global_batch = CheckedMul(bench.per_chip_batch, comm.size());
   const std::int64_t samples = comm.size() == 1 ? global_batch : std::min(kSparseSamples, global_batch);
   Batch batch;
   SyntheticSource(data, &pool).Fill(0, 0, samples, batch);
@@ -321,4 +324,4 @@ CheckResult CheckSparse(const TrainerConfig& config, const SyntheticConfig& data
   return OfRank0(comm, meter.Result(samples));
 }
 
-}  // namespace hotrow::cli
+}  // namespace hotrow
