@@ -4,6 +4,7 @@
 #include <fmt/core.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <csignal>
 #include <cstdio>
 #include <new>
@@ -42,6 +43,10 @@ namespace {
 // One write; where stderr takes nothing there is nobody left to tell.
 void Say(const std::string& text) { std::fputs((text + "\n").c_str(), stderr); }
 
+[[noreturn]] void FailPrint(std::FILE* stream) {
+  FailErrno(errno, "cannot write to {}", stream == stdout ? "stdout" : "stderr");
+}
+
 }  // namespace
 
 void OccupyStandardStreams() {
@@ -53,16 +58,19 @@ void OccupyStandardStreams() {
   }
 }
 
-void PrintText(const std::string& text) {
-  if (std::fputs(text.c_str(), stdout) < 0 || std::fflush(stdout) != 0) Fail("cannot write to stdout");
+void Print(const std::string& text, std::FILE* stream) {
+  if (std::fputs(text.c_str(), stream) < 0) FailPrint(stream);
+}
+
+void Flush(std::FILE* stream) {
+  if (std::fflush(stream) != 0) FailPrint(stream);
 }
 
 void PrintResult(const CommonFlags& flags, const std::string& text) {
   if (flags.quiet) return;
   std::FILE* out = flags.json == "-" ? stderr : stdout;
-  if (std::fputs(text.c_str(), out) < 0 || std::fputc('\n', out) == EOF || std::fflush(out) != 0) {
-    Fail("cannot write the result to {}", out == stdout ? "stdout" : "stderr");
-  }
+  Print(text + "\n", out);
+  Flush(out);
 }
 
 void PrintProgress(const CommonFlags& flags, const std::string& text) {
@@ -79,9 +87,8 @@ void WriteJson(const CommonFlags& flags, const nlohmann::ordered_json& json) {
   if (flags.json.empty()) return;
   const std::string text = json.dump(1) + "\n";
   if (flags.json == "-") {
-    if (std::fputs(text.c_str(), stdout) < 0 || std::fflush(stdout) != 0) {
-      Fail("--json -: cannot write to stdout");
-    }
+    Print(text);
+    Flush();
     return;
   }
   TextWriter file(flags.json);
@@ -109,14 +116,16 @@ int ReportFailure(std::exception_ptr failure) {
   } catch (const Interrupted& e) {
     Say(e.what());
     return kInterrupted;
+  } catch (const ClosedPipe&) {
+    return kClosedPipe;
   } catch (const Error& e) {
-    return Failed(e.what(), kUsersMistake);
+    return Failed(e.what(), kUserError);
   } catch (const CLI::ParseError& e) {
-    return Failed(e.what(), kUsersMistake);
+    return Failed(e.what(), kUserError);
   } catch (const std::bad_alloc&) {
-    return Failed(OutOfMemory(), kUsersMistake);
+    return Failed(OutOfMemory(), kUserError);
   } catch (const std::length_error&) {  // a container asked for more than addresses can name
-    return Failed(OutOfMemory(), kUsersMistake);
+    return Failed(OutOfMemory(), kUserError);
   } catch (const std::exception& e) {
     return Failed(e.what(), kFailed);
   }
@@ -142,8 +151,6 @@ void InstallInterruptHandler() {
   std::signal(SIGINT, OnInterrupt);
   std::signal(SIGTERM, OnInterrupt);
   if (std::signal(SIGHUP, SIG_IGN) != SIG_IGN) std::signal(SIGHUP, OnHangup);  // ignored: nohup's wish
-  std::signal(SIGPIPE,
-              SIG_IGN);  // a reader that is gone is then an error of the write, and files are cleaned up
 }
 
 }  // namespace hotrow::cli

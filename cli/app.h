@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <cstdio>
 #include <exception>
 #include <functional>
 #include <nlohmann/json_fwd.hpp>
@@ -20,7 +21,9 @@ namespace hotrow::cli {
 
 struct NamedFile;
 
-enum ExitCode { kDone = 0, kFailed = 1, kUsersMistake = 2, kInterrupted = 130 };
+/// hotrow/base/error.h says which failure is which; kInterrupted and kClosedPipe are 128 + the signal, as a
+/// shell has it.
+enum ExitCode { kDone = 0, kFailed = 1, kUserError = 2, kInterrupted = 130, kClosedPipe = 141 };
 
 /// Flags of every command.
 struct CommonFlags {
@@ -34,7 +37,7 @@ struct CommonFlags {
 };
 
 /// A command's App and what runs it: one of the two functions. Both return an ExitCode and throw
-/// hotrow::Error for a user's mistake.
+/// what hotrow/base/error.h has.
 struct Command {
   CLI::App* app = nullptr;
   std::function<int()> run = nullptr;  ///< in one process
@@ -48,23 +51,24 @@ void AddCommonFlags(CLI::App& app, CommonFlags& flags);
 /// Gives those of the descriptors 0 to 2 that this process was started without something to be: a file opened
 /// later would get their number, and what is printed. Before anything else.
 void OccupyStandardStreams();
-/// Text that was asked for itself (--help) on stdout. Throws Error when it cannot be written.
-void PrintText(const std::string& text);
+/// Text on stdout, or another stream; Flush when it is all there. Both throw ClosedPipe when nobody reads the
+/// stream any more, SystemError when it cannot be written otherwise.
+void Print(const std::string& text, std::FILE* stream = stdout);
+void Flush(std::FILE* stream = stdout);
 /// Where a command's text result goes: stdout, or stderr when --json - has taken stdout; nowhere under
 /// --quiet.
 void PrintResult(const CommonFlags& flags, const std::string& text);
 /// A line of progress or log on stderr, unless --quiet. One that cannot be written is lost.
 void PrintProgress(const CommonFlags& flags, const std::string& text);
-/// Writes the result to --json FILE (beside, then renamed) or stdout, if asked for. Throws Error when it
-/// cannot.
+/// Writes the result to --json FILE (beside, then renamed) or stdout, if asked for.
 void WriteJson(const CommonFlags& flags, const nlohmann::ordered_json& json);
 /// What --json will write, for CheckTargets.
 NamedFile JsonTarget(const CommonFlags& flags);
 /// Throws Error at once when --json names a place that cannot be written: before the work, not after it.
 void CheckJsonTarget(const CommonFlags& flags);
 
-/// Prints "error: …" to stderr, if that can be written, and returns the exit code: kUsersMistake for an Error
-/// or for lack of memory, kInterrupted for Interrupted, else kFailed.
+/// Prints "error: …" to stderr, if that can be written, and returns the exit code: kUserError for an Error or
+/// for lack of memory, kInterrupted for Interrupted, kClosedPipe, silently, for ClosedPipe, else kFailed.
 int ReportFailure(std::exception_ptr failure);
 
 /// Set by SIGINT, SIGTERM and, unless it is ignored, SIGHUP after InstallInterruptHandler; a second SIGINT or

@@ -11,10 +11,10 @@
 #include <cstring>
 #include <fstream>
 #include <iterator>
-#include <stdexcept>
 #include <thread>
 
 #include "cli/app.h"
+#include "hotrow/base/error.h"
 
 namespace hotrow::cli {
 namespace {
@@ -57,7 +57,7 @@ std::vector<std::string> Environment(const std::vector<std::string>& more) {
 // Whether the child has ended, and then how.
 bool HasEnded(pid_t child, int* status) {
   const pid_t ended = waitpid(child, status, WNOHANG);
-  if (ended < 0 && errno != EINTR) throw std::runtime_error("waitpid: " + std::string(std::strerror(errno)));
+  if (ended < 0 && errno != EINTR) FailErrno(errno, "waitpid");
   return ended == child;
 }
 
@@ -89,7 +89,7 @@ ChildResult RunChild(const std::vector<std::string>& argv, const std::vector<std
   const std::vector<char*> environment_pointers = Pointers(variables);
   const pid_t parent = getpid();
   const pid_t child = fork();
-  if (child < 0) throw std::runtime_error("fork: " + std::string(std::strerror(errno)));
+  if (child < 0) FailErrno(errno, "cannot start one more process");
   if (child == 0) Exec(arguments.data(), environment_pointers.data(), errors.c_str(), parent);
   setpgid(child, child);  // here too: an interrupt may come before the child does it
   int status = 0;

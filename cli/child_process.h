@@ -17,7 +17,7 @@ struct ChildResult {
 /// Runs argv[0], found in PATH if it has no slash, in a process group of its own, with nothing on stdin, its
 /// stdout thrown away, and `environment` ("NAME=value") added to this process's. Ends it when g_interrupted
 /// is set: SIGTERM first, SIGKILL after two seconds; it ends as well when this process is killed. Throws
-/// std::runtime_error when no process can be made; a program that is not there ends with code 127 and says so
+/// SystemError when no process can be made; a program that is not there ends with code 127 and says so
 /// in `errors`.
 ChildResult RunChild(const std::vector<std::string>& argv, const std::vector<std::string>& environment,
                      const std::string& scratch_directory);

@@ -4,12 +4,12 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <csignal>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <optional>
-#include <stdexcept>
 
 #include "cli/app.h"
 #include "cli/bench_flags.h"
@@ -30,8 +30,7 @@ class ScratchDirectory {
  public:
   ScratchDirectory() {
     std::string pattern = (std::filesystem::temp_directory_path() / "hotrow_experiment.XXXXXX").string();
-    if (mkdtemp(pattern.data()) == nullptr)
-      throw std::runtime_error("cannot make a directory like " + pattern);
+    if (mkdtemp(pattern.data()) == nullptr) FailErrno(errno, "{}: cannot make this directory", pattern);
     path_ = pattern;
   }
   ~ScratchDirectory() {
@@ -102,8 +101,8 @@ std::string CauseOf(const ChildResult& child) {
   } else {
     text += CauseOf(child);
   }
-  if (child.exit_code == kUsersMistake) throw Error(text);
-  throw std::runtime_error(text);
+  if (child.exit_code == kUserError) throw Error(text);
+  throw SystemError(text);
 }
 
 Json ReadJson(const std::string& path) {

@@ -28,7 +28,7 @@ std::string CommandLineOf(const Configuration& configuration);
 void CheckFlags(const Experiment& experiment);
 
 /// progress(text) after every run. A child's failure is thrown here, with the configuration's name: Error
-/// where it ended with 2, else std::runtime_error. Throws Error for a metric that bench does not give, or
+/// where it ended with 2, else SystemError. Throws Error for a metric that bench does not give, or
 /// that is not above 0 in a baseline. `interrupted` is set when g_interrupted was; nothing else is filled
 /// then.
 ExperimentRuns RunExperiment(const Experiment& experiment,

@@ -25,7 +25,7 @@ MadeDirectory::MadeDirectory(const NamedFile& directory) {
     error = std::make_error_code(std::errc::not_a_directory);
   if (!error) return;
   RemoveEmpty();
-  Fail("{} {}: cannot make this directory: {}", directory.flag, directory.path, error.message());
+  FailErrno(error.value(), "{} {}: cannot make this directory", directory.flag, directory.path);
 }
 
 void MadeDirectory::RemoveEmpty() const {

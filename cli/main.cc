@@ -26,7 +26,7 @@ int RunChosen(const CLI::App& root, const std::vector<Command>& commands, MpiSes
     hotrow::Fail("{}: runs in one process, the launcher started {}; valid over them: train, bench",
                  command.app->get_name(), processes->world().size());
   }
-  return hotrow::cli::kUsersMistake;  // unreachable: a subcommand is required
+  return hotrow::cli::kUserError;  // unreachable: a subcommand is required
 }
 
 // `processes`: those of an MPI launcher, this one among them, or null.
@@ -48,7 +48,10 @@ int Main(int argc, char** argv, MpiSession* processes) {
     if (processes != nullptr) hotrow::cli::CheckSameCommand(e.get_name(), processes->world());
     std::ostringstream text;
     root.exit(e, text);
-    if (hotrow::cli::WritesResults(processes)) hotrow::cli::PrintText(text.str());
+    if (hotrow::cli::WritesResults(processes)) {
+      hotrow::cli::Print(text.str());
+      hotrow::cli::Flush();
+    }
     return hotrow::cli::kDone;
   }
   return RunChosen(root, commands, processes);
@@ -58,8 +61,10 @@ int Main(int argc, char** argv, MpiSession* processes) {
 
 int main(int argc, char** argv) {
   hotrow::cli::OccupyStandardStreams();
-  // A file that may not grow further is an error of the write, which names it and cleans up.
+  // A file that may not grow further, and a reader that is gone, are errors of the write: it names the file,
+  // and what is half written is cleaned up.
   std::signal(SIGXFSZ, SIG_IGN);
+  std::signal(SIGPIPE, SIG_IGN);
   // Ranks are joined before anything can fail, so that what does is said once, whichever rank it happens on.
   if (const auto launch = hotrow::cli::LaunchOfThisProcess()) {
     return hotrow::cli::RunProcesses(*launch,

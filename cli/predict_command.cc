@@ -3,7 +3,6 @@
 #include <fmt/core.h>
 
 #include <cmath>
-#include <cstdio>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -38,15 +37,15 @@ class Lines {
   void Print(double value) {
     if (file_) {
       file_->Print("{:.9g}\n", value);
-    } else if (std::printf("%.9g\n", value) < 0) {
-      Fail("--out -: cannot write to stdout");
+    } else {
+      cli::Print(fmt::format("{:.9g}\n", value));
     }
   }
   void Finish() {
     if (file_) {
       file_->Finish();
-    } else if (std::fflush(stdout) != 0) {
-      Fail("--out -: cannot write to stdout");
+    } else {
+      Flush();
     }
   }
 

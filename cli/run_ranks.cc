@@ -48,7 +48,7 @@ int RunProcesses(const Launch& launch, FunctionRef<int(MpiSession&)> body) {
     session.reset();  // this world is whole, and ends as it should
     if (launch.rank == 0) return ReportFailure(OthersNotJoined(launch, joined));
     LeaveTheWordToTheFirst(launch);  // who has found the same
-    return kUsersMistake;
+    return kUserError;
   }
   return session->Run([&](Communicator&) { return body(*session); },
                       [](std::exception_ptr failure) { return ReportFailure(failure); });

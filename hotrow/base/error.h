@@ -1,27 +1,44 @@
 #pragma once
-// How Hotrow reports what goes wrong.
+// How Hotrow reports what goes wrong. The library never prints and never exits: it throws, and the type says
+// whose turn it is. The command line prints "error: MESSAGE" and exits with the type's code.
 //
-// A user's mistake (a flag, a file, a table, an id) throws Error. Its message names the thing (file, line,
-// column, flag, table, feature), what was found, and what is valid: "day_0.tsv:12: column 3 (I2): 'x7' is not
-// an integer". The command line prints "error: MESSAGE" and exits 2. The library never prints and never
-// exits.
+//   Error             2  what was asked for is wrong (a flag, a file, a table, an id), or more than this
+//                        machine has: memory for the tables, rows for the ids. Asking differently helps.
+//   SystemError       1  what was asked for is right, and the system did not do it: a disk or a file-size
+//                        limit that is full, a failed read or write, no more threads, processes, descriptors.
+//   ClosedPipe      141  whoever read the output has gone. Nothing is printed; as a shell shows SIGPIPE.
+//   std::logic_error  1  a broken invariant, which no input should be able to cause: HOTROW_CHECK, in every
+//                        build.
 //
-// A broken invariant, which no input should be able to cause, is HOTROW_CHECK: it throws std::logic_error, in
-// every build.
+// Messages name the thing (file, line, column, flag, table, feature), what was found, and what is valid:
+// "day_0.tsv:12: column 3 (I2): 'x7' is not an integer".
 
 #include <fmt/core.h>
 
 #include <stdexcept>
+#include <string>
 #include <utility>
 
 #include "hotrow/base/printable.h"
 
 namespace hotrow {
 
-/// A mistake of the user's, or a limit of the machine's that the user can do something about.
+/// A user error, or a limit of the machine's that the user can do something about.
 class Error : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
+};
+
+/// The system failed at what was rightly asked of it.
+class SystemError : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+/// A write to a pipe that nobody reads any more.
+class ClosedPipe : public SystemError {
+ public:
+  using SystemError::SystemError;
 };
 
 /// Throws Error with a formatted message, made printable: parts of it may come from a damaged file.
@@ -30,11 +47,26 @@ template <typename... Args>
   throw Error(Printable(fmt::format(format, std::forward<Args>(args)...)));
 }
 
+/// The same as a SystemError.
+template <typename... Args>
+[[noreturn]] void FailSystem(fmt::format_string<Args...> format, Args&&... args) {
+  throw SystemError(Printable(fmt::format(format, std::forward<Args>(args)...)));
+}
+
 namespace internal {
+[[noreturn]] void ThrowErrno(int reason, const std::string& message);
 [[noreturn]] inline void CheckFailed(const char* condition, const char* file, int line) {
   throw std::logic_error(fmt::format("broken invariant: {} at {}:{}", condition, file, line));
 }
 }  // namespace internal
+
+/// "MESSAGE: no space left on device", for a system call that failed with this errno. What errno says decides
+/// the type: Error where the name, the place or the permission was wrong, ClosedPipe for EPIPE, else
+/// SystemError.
+template <typename... Args>
+[[noreturn]] void FailErrno(int reason, fmt::format_string<Args...> format, Args&&... args) {
+  internal::ThrowErrno(reason, fmt::format(format, std::forward<Args>(args)...));
+}
 
 }  // namespace hotrow
 

@@ -33,7 +33,7 @@ void WriteTrace(Communicator& comm, const Tracer& tracer, const std::string& dir
   for (const std::string& bytes : gathered) traces.push_back(ParseTrace(bytes));
   std::error_code error;
   std::filesystem::create_directories(directory, error);
-  if (error) Fail("{}: cannot make this directory for the trace: {}", directory, error.message());
+  if (error) FailErrno(error.value(), "{}: cannot make this directory for the trace", directory);
   WriteChromeTrace(directory + "/trace.json", traces);
 }
 

@@ -9,7 +9,7 @@
 namespace hotrow {
 
 /// A collective: brings every rank's events to rank 0, which writes directory/trace.json (and makes the
-/// directory), times on rank 0's clock. Throws Error there when it cannot write.
+/// directory), times on rank 0's clock. Throws there when it cannot write (files/new_file.h).
 void WriteTrace(Communicator& comm, const Tracer& tracer, const std::string& directory);
 
 }  // namespace hotrow

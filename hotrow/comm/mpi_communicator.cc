@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "hotrow/base/error.h"
+#include "hotrow/base/index.h"
 
 namespace hotrow::internal {
 
@@ -44,7 +45,7 @@ void CheckMpi(int code, const char* call) {
   char text[MPI_MAX_ERROR_STRING] = {};
   int length = 0;
   MPI_Error_string(code, text, &length);
-  throw std::runtime_error(fmt::format("{}: {}", call, std::string(text, static_cast<std::size_t>(length))));
+  FailSystem("{}: {}", call, std::string_view(text, Index(length)));
 }
 
 class MpiCommunicator::Transfer final : public Request::Pending {

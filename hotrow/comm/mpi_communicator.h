@@ -11,7 +11,7 @@
 
 namespace hotrow::internal {
 
-/// Throws std::runtime_error that names the call and MPI's reason, unless `code` is MPI_SUCCESS.
+/// Throws SystemError that names the call and MPI's reason, unless `code` is MPI_SUCCESS.
 void CheckMpi(int code, const char* call);
 
 /// Each part of an exchange is one message from the sender's span to the receiver's, or several if it is

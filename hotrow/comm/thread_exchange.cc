@@ -110,8 +110,8 @@ void ThreadExchange::Sleep(Lock& lock, int rank, const Operation& operation, Clo
   for (int r = 0; r < ranks_; ++r) {
     if (!operation.slots[Index(r)].published) missing.push_back(std::to_string(r));
   }
-  throw std::runtime_error(fmt::format("rank {} has waited {} s in {}; ranks that have not come: {}", rank,
-                                       timeout_seconds_, Name(operation.op), JoinNames(missing)));
+  FailSystem("rank {} has waited {} s in {}; ranks that have not come: {}", rank, timeout_seconds_,
+             Name(operation.op), JoinNames(missing));
 }
 
 void ThreadExchange::Hold(int rank, std::uint64_t id) { held_[Index(rank)].push_back(id); }

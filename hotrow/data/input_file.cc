@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <cstring>
 #include <utility>
 #include <vector>
 
@@ -41,7 +40,7 @@ InputFile::InputFile(std::string path) : path_(std::move(path)) {
   fd_ = open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);  // a pipe without a writer must not wait
   // A file server holds a lease on it, which it gives up when asked.
   if (fd_ < 0 && errno == EWOULDBLOCK) fd_ = open(path_.c_str(), O_RDONLY | O_CLOEXEC);
-  if (const int reason = errno; fd_ < 0) Fail("{}: cannot open: {}", path_, std::strerror(reason));
+  if (fd_ < 0) FailErrno(errno, "{}: cannot open", path_);
   struct stat status {};
   const bool known = fstat(fd_, &status) == 0;
   std::array<unsigned char, 2> start{};
@@ -69,8 +68,7 @@ std::size_t InputFile::ReadRaw(char* out, std::size_t size) {
     // A record cut short where a writer has come to so far looks like a whole one.
     if (got == 0 && StampOf(fd_) != stamp_) Fail("{}: was written to while it was read", path_);
     if (got >= 0) return static_cast<std::size_t>(got);
-    const int reason = errno;
-    if (reason != EINTR) Fail("{}: cannot read: {}", path_, std::strerror(reason));
+    if (errno != EINTR) FailErrno(errno, "{}: cannot read", path_);
   }
 }
 

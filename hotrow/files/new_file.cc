@@ -7,7 +7,6 @@
 
 #include <cerrno>
 #include <cstdio>
-#include <cstring>
 #include <filesystem>
 
 #include "hotrow/base/error.h"
@@ -109,9 +108,6 @@ void NewFile::Finish() {
   fd_ = -1;
 }
 
-void NewFile::FailWrite() const {
-  const int reason = errno;  // before anything else sets it
-  Fail("{}: cannot write: {}", path_, std::strerror(reason));
-}
+void NewFile::FailWrite() const { FailErrno(errno, "{}: cannot write", path_); }
 
 }  // namespace hotrow

@@ -19,15 +19,17 @@ enum class UnfinishedFile {
 /// it is: a rename would replace it. A symbolic link stays, and what it points to is written. Unbuffered.
 class NewFile {
  public:
-  /// Throws Error when the file cannot be made, or is a directory.
+  /// Throws Error when the file cannot be made there, or is a directory.
   explicit NewFile(const std::string& path, UnfinishedFile unfinished = UnfinishedFile::kUnnamed);
   ~NewFile() { Abandon(); }
   NewFile(const NewFile&) = delete;
   NewFile& operator=(const NewFile&) = delete;
 
-  /// Throws Error when the disk is full.
+  /// Throws SystemError when the disk is full or the file may not grow, ClosedPipe when it is a pipe that
+  /// nobody reads.
   void Write(const char* data, std::size_t bytes);
-  /// Nothing may be written after it. Throws Error when the disk is full or the name cannot be given.
+  /// Nothing may be written after it. Throws SystemError when the disk is full, Error when the name cannot be
+  /// given.
   void Finish();
   /// Gives the file up; also what the destructor does. Nothing may be written after it.
   void Abandon();

@@ -4,7 +4,6 @@
 #include <array>
 #include <bit>
 #include <cerrno>
-#include <cstring>
 #include <filesystem>
 #include <limits>
 #include <nlohmann/json.hpp>
@@ -175,9 +174,9 @@ SafetensorsReader::SafetensorsReader(const std::string& path) : path_(path) {
   if (!std::filesystem::exists(path, error)) Fail("{}: no such file", path);
   if (!std::filesystem::is_regular_file(path, error)) Fail("{}: not a file", path);
   file_.open(path, std::ios::binary);
-  if (const int reason = errno; !file_) Fail("{}: cannot open: {}", path, std::strerror(reason));
+  if (const int reason = errno; !file_) FailErrno(reason, "{}: cannot open", path);
   const auto file_bytes = static_cast<std::int64_t>(std::filesystem::file_size(path, error));
-  if (error) Fail("{}: cannot read its size: {}", path, error.message());
+  if (error) FailErrno(error.value(), "{}: cannot read its size", path);
   std::uint64_t length = 0;
   if (file_bytes < kLengthBytes ||
       !file_.read(reinterpret_cast<char*>(&length), static_cast<std::streamsize>(kLengthBytes))) {
@@ -218,10 +217,10 @@ void SafetensorsReader::ReadBytes(const TensorInfo& info, std::int64_t offset, s
   if (bytes == 0) return;
   file_.clear();
   file_.seekg(static_cast<std::streamoff>(data_start_ + info.begin + offset));
-  if (!file_.read(static_cast<char*>(out), static_cast<std::streamsize>(bytes))) {
-    Fail("{}: tensor '{}': cannot read {} bytes: the file was changed or the disk failed", path_, info.name,
-         bytes);
-  }
+  if (file_.read(static_cast<char*>(out), static_cast<std::streamsize>(bytes))) return;
+  if (const int reason = errno; file_.bad())
+    FailErrno(reason, "{}: tensor '{}': cannot read", path_, info.name);
+  Fail("{}: tensor '{}': cannot read {} bytes: the file was changed", path_, info.name, bytes);
 }
 
 void SafetensorsReader::Read(const std::string& name, std::int64_t first, std::int64_t count, float* out) {

@@ -15,7 +15,7 @@ namespace hotrow {
 /// A NewFile of text: without Finish nothing remains. Buffered.
 class TextWriter {
  public:
-  /// Throws Error when the file cannot be made, or is a directory.
+  /// Throws as NewFile does, here and in what follows.
   explicit TextWriter(const std::string& path) : file_(path) {}
 
   template <typename... Args>
@@ -23,7 +23,6 @@ class TextWriter {
     fmt::format_to(std::back_inserter(buffer_), format, std::forward<Args>(args)...);
     if (buffer_.size() >= kFlushAt) Flush();
   }
-  /// Throws Error when the disk is full or the name cannot be given.
   void Finish();
 
  private:

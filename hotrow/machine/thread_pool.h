@@ -13,7 +13,7 @@ namespace hotrow {
 /// not determined, so a task's result must not depend on it.
 class ThreadPool {
  public:
-  /// `threads` >= 1, the caller included. Throws Error when the system gives no more threads.
+  /// `threads` >= 1, the caller included. Throws SystemError when the system gives no more threads.
   explicit ThreadPool(int threads);
   ~ThreadPool();
   ThreadPool(const ThreadPool&) = delete;

@@ -7,7 +7,6 @@
 #include <array>
 #include <cerrno>
 #include <cstdio>
-#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <initializer_list>
@@ -163,7 +162,7 @@ std::string ReadWhole(const std::string& path) {
   std::error_code error;
   if (std::filesystem::is_directory(path, error)) Fail("{}: is a directory, not a plan file", path);
   std::ifstream file(path, std::ios::binary);
-  if (const int reason = errno; !file) Fail("{}: cannot open: {}", path, std::strerror(reason));
+  if (const int reason = errno; !file) FailErrno(reason, "{}: cannot open", path);
   std::string text;
   std::vector<char> block(1 << 16);
   while (file) {
@@ -173,7 +172,7 @@ std::string ReadWhole(const std::string& path) {
       Fail("{}: more than {} bytes, which no plan file has", path, kMaxFileBytes);
     }
   }
-  if (const int reason = errno; file.bad()) Fail("{}: cannot read: {}", path, std::strerror(reason));
+  if (const int reason = errno; file.bad()) FailErrno(reason, "{}: cannot read", path);
   return text;
 }
 

@@ -102,7 +102,7 @@ RankTrace ParseTrace(std::string_view bytes) {
   // Before memory is made for what the bytes only claim to hold; a count below 0 is a large one.
   const auto expect = [&](std::uint64_t count, std::size_t size) {
     if (count > bytes.size() / size)
-      Fail("a rank's trace is cut short: {} bytes are left for {} times {}", bytes.size(), count, size);
+      FailSystem("a rank's trace is cut short: {} bytes are left for {} times {}", bytes.size(), count, size);
   };
   const auto take = [&](void* to, std::size_t count) {
     if (count > 0) std::memcpy(to, bytes.data(), count);
@@ -110,7 +110,7 @@ RankTrace ParseTrace(std::string_view bytes) {
   };
   expect(1, sizeof(header));
   take(&header, sizeof(header));
-  if (header.magic != kMagic) Fail("a rank's trace does not begin like one");
+  if (header.magic != kMagic) FailSystem("a rank's trace does not begin like one");
   RankTrace trace;
   trace.rank = static_cast<int>(header.rank);
   trace.clock_offset_ns = header.clock_offset_ns;
@@ -122,7 +122,7 @@ RankTrace ParseTrace(std::string_view bytes) {
   expect(static_cast<std::uint64_t>(header.events), sizeof(TraceEvent));
   trace.events.resize(static_cast<std::size_t>(header.events));
   take(trace.events.data(), trace.events.size() * sizeof(TraceEvent));
-  if (!bytes.empty()) Fail("a rank's trace has {} bytes behind its end", bytes.size());
+  if (!bytes.empty()) FailSystem("a rank's trace has {} bytes behind its end", bytes.size());
   return trace;
 }
 

@@ -155,20 +155,63 @@ TEST_F(Outputs, AFullStdoutIsAFailure) {
        {small_->Args("eval"), small_->Args("eval", {"--json", "-"}), small_->Args("predict"),
         std::vector<std::string>{"doctor"}, std::vector<std::string>{"plan", "make"}}) {
     const ProgramResult result = RunHotrowInto("/dev/full", args);
-    EXPECT_EQ(result.exit_code, 2) << args.front();
+    EXPECT_EQ(result.exit_code, 1) << args.front();
     EXPECT_THAT(result.err, HasSubstr("cannot write")) << args.front();
     EXPECT_THAT(result.err, HasSubstr("stdout")) << args.front();
   }
   // A device is written to, not replaced.
-  ExpectMistake(small_->Args("predict", {"--out", "/dev/full"}), {"/dev/full: cannot write"});
+  ExpectFailure(small_->Args("predict", {"--out", "/dev/full"}), {"/dev/full: cannot write"});
   EXPECT_TRUE(fs::is_character_file("/dev/full"));
+}
+
+// By a shell that does what `script` says with the program, "$@".
+ProgramResult RunBy(const std::string& script, const std::vector<std::string>& args) {
+  std::vector<std::string> words = {"-c", script, "sh", HOTROW_TEST_BINARY};
+  words.insert(words.end(), args.begin(), args.end());
+  return RunProgram("/bin/sh", words);
+}
+
+// As a program that SIGPIPE ends, but that what it was writing beside its name is gone.
+TEST_F(Outputs, AReaderThatHasGoneIsNoError) {
+  const TemporaryDirectory directory;
+  const std::string out = directory.File("out");
+  std::string lines = FileText(small_->data());
+  for (int i = 0; i < 20'000; ++i) lines += "1,2,3,u1\n";  // more than a pipe holds
+  const std::string data = directory.Write("long.csv", lines);
+  const auto predict = [&](const std::string& flag, const std::string& value) {
+    return std::vector<std::string>{"predict", "--model", small_->model(), "--data", data, flag, value};
+  };
+  const std::string head = "{ \"$@\"; echo $? >&2; } | head -n 1";
+  const ProgramResult first = RunBy(head, predict("--dump-inputs", out));
+  EXPECT_EQ(first.err, "141\n");
+  EXPECT_EQ(std::count(first.out.begin(), first.out.end(), '\n'), 1);
+  EXPECT_EQ(RunBy(head, predict("--out", "/dev/stdout")).err, "141\n");
+  EXPECT_THAT(directory.List(), ElementsAre("long.csv"));
+  const std::string nobody = "mkfifo pipe && exec 4<>pipe >pipe 4<&- && exec \"$@\"";
+  for (const std::vector<std::string>& args :
+       {std::vector<std::string>{"--help"},
+        {"bench", "--help"},
+        {"--version"},
+        {"doctor"},
+        {"doctor", "--json", "-", "--quiet"},
+        {"plan", "make"},
+        small_->Args("eval"),
+        small_->Args("eval", {"--json", "-", "--quiet"}),
+        TrainArgs({"--json", "-", "--quiet"}),
+        {"data", "generate", "--samples", "10", "--out", out, "--json", "-", "--quiet"}}) {
+    const ProgramResult result = RunBy(nobody, args);
+    EXPECT_EQ(result.exit_code, 141) << ::testing::PrintToString(args);
+    EXPECT_EQ(result.err, "") << ::testing::PrintToString(args);
+  }
+  // With stdout taken, stderr has the result.
+  EXPECT_EQ(
+      RunBy("mkfifo pipe && exec 4<>pipe 2>pipe 4<&- && exec \"$@\"", {"doctor", "--json", "-"}).exit_code,
+      141);
 }
 
 // By a shell that sets the streams: "2>/dev/full", ">&-".
 ProgramResult RunWithStreams(const std::string& redirections, const std::vector<std::string>& args) {
-  std::vector<std::string> words = {"-c", "exec \"$@\" " + redirections, "sh", HOTROW_TEST_BINARY};
-  words.insert(words.end(), args.begin(), args.end());
-  return RunProgram("/bin/sh", words);
+  return RunBy("exec \"$@\" " + redirections, args);
 }
 
 // Whether or not there is anybody to tell, a mistake is one, and no progress is worth the work.
@@ -183,7 +226,7 @@ TEST_F(Outputs, AStderrThatTakesNothingChangesNothingElse) {
     if (!has_stdout) train.push_back("--quiet");
     EXPECT_EQ(RunWithStreams(streams, train).exit_code, 0) << streams;
     EXPECT_THAT(directory.List(), ElementsAre("model"));
-    EXPECT_EQ(RunWithStreams(streams, small_->Args("eval", {"--json", "-"})).exit_code, 2) << streams;
+    EXPECT_EQ(RunWithStreams(streams, small_->Args("eval", {"--json", "-"})).exit_code, 1) << streams;
   }
   const std::vector<std::string> ranks = {"plan", "make", "--ranks", "0"};
   EXPECT_EQ(RunWithStreams(">/dev/full 2>/dev/full", ranks).exit_code, 2);
@@ -196,7 +239,7 @@ TEST_F(Outputs, AMissingStreamIsNoFile) {
                                                {"bench", "--help"},
                                                small_->Args("predict"),
                                                small_->Args("eval")}) {
-    EXPECT_EQ(RunWithStreams(">&- 2>&-", args).exit_code, 2) << args.front();
+    EXPECT_EQ(RunWithStreams(">&- 2>&-", args).exit_code, 1) << args.front();
     EXPECT_THAT(RunWithStreams(">&-", args).err, HasSubstr("cannot write")) << args.front();
   }
   // The model is read, and the predictions written, through other descriptors than the missing ones.
@@ -271,11 +314,9 @@ TEST_F(Outputs, AnInterruptEndsASaveToo) {
 
 TEST_F(Outputs, AFileThatMayNotGrowIsAnError) {
   const TemporaryDirectory directory;
-  std::vector<std::string> words = {"-c", "ulimit -f 1; exec \"$@\"", "sh", HOTROW_TEST_BINARY};
-  const std::vector<std::string> train = TrainArgs({"--save", directory.File("model"), "--quiet"});
-  words.insert(words.end(), train.begin(), train.end());
-  const ProgramResult result = RunProgram("/bin/sh", words);
-  EXPECT_EQ(result.exit_code, 2) << result.err;
+  const ProgramResult result =
+      RunBy("ulimit -f 1; exec \"$@\"", TrainArgs({"--save", directory.File("model"), "--quiet"}));
+  EXPECT_EQ(result.exit_code, 1) << result.err;
   EXPECT_THAT(result.err, HasSubstr("cannot write: File too large"));
   EXPECT_THAT(directory.List(), ElementsAre());
 }
@@ -289,7 +330,7 @@ TEST_F(Outputs, AModelNeedsRoom) {
   const std::uintmax_t gigabytes = free / 1'000'000'000 * 3 / 2 + 1;
   const std::uintmax_t row_bytes = 26 * 128 * sizeof(float);
   const std::string rows = std::to_string((gigabytes * 1'000'000'000 + 500'000'000) / row_bytes);
-  ExpectMistake(WideTables(rows, model),
+  ExpectFailure(WideTables(rows, model),
                 {model + ": needs " + std::to_string(gigabytes) + ".", " GB of disk, ", " GB are free"});
   ExpectMistake(TrainArgs({"--save", "/dev/null"}), {"/dev/null: exists and is not a file"});
   EXPECT_THAT(directory.List(), ElementsAre());

@@ -128,14 +128,25 @@ std::vector<std::string> TemporaryDirectory::List() const {
   return names;
 }
 
-void ExpectMistake(const std::vector<std::string>& args, const std::vector<std::string>& parts) {
+namespace {
+
+void ExpectError(const std::vector<std::string>& args, const std::vector<std::string>& parts, int exit_code) {
   const ProgramResult result = RunHotrow(args);
   const std::string command = ::testing::PrintToString(args);
-  EXPECT_EQ(result.exit_code, 2) << command << result.err;
+  EXPECT_EQ(result.exit_code, exit_code) << command << result.err;
   EXPECT_EQ(result.err.find('\n'), result.err.size() - 1) << command << result.err;
   EXPECT_THAT(result.err, ::testing::StartsWith("error: ")) << command;
   for (const std::string& part : parts) EXPECT_THAT(result.err, ::testing::HasSubstr(part)) << command;
   EXPECT_EQ(result.out, "") << command;
+}
+
+}  // namespace
+
+void ExpectMistake(const std::vector<std::string>& args, const std::vector<std::string>& parts) {
+  ExpectError(args, parts, 2);
+}
+void ExpectFailure(const std::vector<std::string>& args, const std::vector<std::string>& parts) {
+  ExpectError(args, parts, 1);
 }
 
 std::string FileText(const std::string& path) {

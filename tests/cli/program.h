@@ -26,6 +26,8 @@ ProgramResult RunAndSignal(const std::vector<std::string>& args, const std::stri
 
 /// RunHotrow, and expects exit 2, nothing on stdout, and one line "error: …" with these parts on stderr.
 void ExpectMistake(const std::vector<std::string>& args, const std::vector<std::string>& parts);
+/// The same with exit 1: what was asked for was right, and failed.
+void ExpectFailure(const std::vector<std::string>& args, const std::vector<std::string>& parts);
 
 /// The bytes of a file.
 std::string FileText(const std::string& path);

@@ -50,7 +50,7 @@ TEST_F(TextWriterTest, ADeviceIsWrittenToAndStays) {
   nothing.Finish();
   TextWriter full("/dev/full");
   full.Print("x");
-  EXPECT_THROW(full.Finish(), Error);
+  EXPECT_THROW(full.Finish(), SystemError);
   struct stat device {};
   for (const char* path : {"/dev/null", "/dev/full"}) {
     ASSERT_EQ(stat(path, &device), 0);

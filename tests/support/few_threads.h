@@ -13,7 +13,7 @@
 namespace hotrow {
 
 /// For EXPECT_EXIT, in a process of its own: calls `body` where the stacks of some thirty threads use up the
-/// address space, prints the Error it throws and exits with 2, or with 0 when it throws none.
+/// address space, prints the SystemError it throws and exits with 2, or with 0 when it throws none.
 template <typename Body>
 [[noreturn]] void RunWithFewThreads(Body&& body) {
   std::int64_t pages = 0;
@@ -23,7 +23,7 @@ template <typename Body>
   setrlimit(RLIMIT_AS, &limit);
   try {
     body();
-  } catch (const Error& error) {
+  } catch (const SystemError& error) {
     std::fputs(error.what(), stderr);
     std::_Exit(2);
   }

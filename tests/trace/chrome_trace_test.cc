@@ -92,7 +92,7 @@ TEST(ChromeTrace, SaysWhereItCannotWrite) {
   }
   // A full disk is noticed at the latest when the file is closed; the device is written in place.
   if (std::filesystem::exists("/dev/full")) {
-    EXPECT_THROW(WriteChromeTrace("/dev/full", {}), Error);
+    EXPECT_THROW(WriteChromeTrace("/dev/full", {}), SystemError);
   }
 }
 
@@ -111,12 +111,12 @@ TEST(SerializeTrace, ReadsBack) {
 TEST(SerializeTrace, RefusesWhatIsNotOne) {
   const std::string bytes = SerializeTrace(Example(0, 0));
   for (std::size_t size : {std::size_t{0}, std::size_t{20}, bytes.size() - 1}) {
-    EXPECT_THROW(ParseTrace(std::string_view(bytes).substr(0, size)), Error);
+    EXPECT_THROW(ParseTrace(std::string_view(bytes).substr(0, size)), SystemError);
   }
   std::string other = bytes;
   other[0] = 'x';
-  EXPECT_THROW(ParseTrace(other), Error);
-  EXPECT_THROW(ParseTrace(bytes + "x"), Error);
+  EXPECT_THROW(ParseTrace(other), SystemError);
+  EXPECT_THROW(ParseTrace(bytes + "x"), SystemError);
 }
 
 // No memory is asked for by them, and no product of them wraps around.
@@ -131,7 +131,7 @@ TEST(SerializeTrace, RefusesCountsThatTheBytesDoNotHold) {
           std::numeric_limits<std::int64_t>::max(), std::numeric_limits<std::int64_t>::min()}) {
       std::string bad = bytes;
       std::memcpy(bad.data() + place, &count, sizeof(count));
-      EXPECT_THROW(ParseTrace(bad), Error) << place << " " << count;
+      EXPECT_THROW(ParseTrace(bad), SystemError) << place << " " << count;
     }
   }
 }
