@@ -64,8 +64,8 @@ run_preset() {
   skipped=$((skipped + not_run))
 }
 
-# Tests at a time; nproc believes OMP_NUM_THREADS, which is not about them.
-cores="$(env -u OMP_NUM_THREADS -u OMP_THREAD_LIMIT nproc)"
+# Tests at a time.
+cores="$(scripts/cores.sh)"
 
 # oneDNN's OpenMP runtime is not instrumented; Hotrow calls it with one OpenMP thread anyway.
 export OMP_NUM_THREADS="${OMP_NUM_THREADS:-1}"

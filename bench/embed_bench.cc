@@ -16,7 +16,7 @@
 #include "hotrow/data/presets.h"
 #include "hotrow/data/synthetic.h"
 #include "hotrow/embed/embedding_bag_collection.h"
-#include "hotrow/machine/system.h"
+#include "hotrow/machine/cores.h"
 
 namespace hotrow {
 namespace {

@@ -19,6 +19,7 @@
 #include "hotrow/base/printable.h"
 #include "hotrow/base/size.h"
 #include "hotrow/files/text_writer.h"
+#include "hotrow/machine/cores.h"
 #include "hotrow/machine/system.h"
 
 namespace hotrow::cli {
@@ -28,7 +29,8 @@ std::atomic<bool> g_interrupted{false};
 int CommonFlags::ThreadCount() const { return threads > 0 ? static_cast<int>(threads) : AvailableCores(); }
 
 void AddCommonFlags(CLI::App& app, CommonFlags& flags) {
-  app.add_option("--threads", flags.threads, "Compute threads; 0: the cores")
+  app.add_option("--threads", flags.threads,
+                 "Compute threads; 0: the cores, or what the cgroup's CPU quota has of them")
       ->check(CLI::Range(std::int64_t{0}, std::int64_t{1024}))
       ->capture_default_str();
   app.add_option("--seed", flags.seed, "Seed of initial values, data order and synthetic data")

@@ -27,7 +27,7 @@ enum ExitCode { kDone = 0, kFailed = 1, kUserError = 2, kInterrupted = 130, kClo
 
 /// Flags of every command.
 struct CommonFlags {
-  std::int64_t threads = 0;  ///< 0: the cores this process may run on
+  std::int64_t threads = 0;  ///< 0: AvailableCores (machine/cores.h)
   std::uint64_t seed = 0;
   std::string json;  ///< file for the machine-readable result; "-" is stdout; empty: none
   bool quiet = false;

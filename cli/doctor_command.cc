@@ -6,6 +6,7 @@
 #include <fstream>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -15,6 +16,7 @@
 #include "hotrow/base/size.h"
 #include "hotrow/comm/mpi_session.h"
 #include "hotrow/dense/gemm.h"
+#include "hotrow/machine/cores.h"
 #include "hotrow/machine/system.h"
 #include "hotrow/optim/simd_target.h"
 
@@ -43,7 +45,8 @@ bool CpuHas(const std::string& feature) {
   return false;
 }
 
-std::vector<std::string> Advice(const std::string& huge_pages, int cores, int threads) {
+std::vector<std::string> Advice(const std::string& huge_pages, int cores, std::optional<double> quota,
+                                int threads) {
   std::vector<std::string> advice;
   if (huge_pages == "never") {
     advice.push_back(
@@ -52,7 +55,13 @@ std::vector<std::string> Advice(const std::string& huge_pages, int cores, int th
   }
   if (!CpuHas("avx2"))
     advice.push_back("no AVX2: the tower's GEMMs and the embedding kernels run at SSE speed");
-  if (threads > cores) advice.push_back(fmt::format("{} threads share {} cores", threads, cores));
+  if (threads > cores) {
+    advice.push_back(fmt::format("{} threads share {} cores", threads, cores));
+  } else if (quota && threads > UsableCores(cores, quota)) {
+    advice.push_back(
+        fmt::format("{} threads share a CPU quota of {:.4g}: when it is used up, all of them stand still",
+                    threads, *quota));
+  }
   if (threads > 8) {
     advice.push_back(
         "a batch has 8 reduction units by default and a unit is one thread's: threads beyond them idle "
@@ -68,7 +77,8 @@ int Run(CommonFlags& flags, CLI::App& app) {
   if (!flags.config.empty()) ApplyConfigFile(app, flags.config);
   CheckJsonTarget(flags);
   const std::string huge_pages = BracketedWord("/sys/kernel/mm/transparent_hugepage/enabled");
-  const int cores = AvailableCores();
+  const int cores = AffinityCores();
+  const std::optional<double> quota = CpuQuota();
   std::string units;
   Json unit_list = Json::array();
   for (const char* unit : {"sse4_1", "avx2", "fma", "avx512f", "avx512_bf16", "amx_bf16"}) {
@@ -76,19 +86,21 @@ int Run(CommonFlags& flags, CLI::App& app) {
     units += (units.empty() ? "" : " ") + std::string(unit);
     unit_list.push_back(unit);
   }
-  const std::vector<std::string> advice = Advice(huge_pages, cores, flags.ThreadCount());
+  const std::vector<std::string> advice = Advice(huge_pages, cores, quota, flags.ThreadCount());
   std::string text = fmt::format(
-      "cpu            {}\ncores          {}\nvector units   {}\nkernels        {} (embedding, element-wise), "
+      "cpu            {}\ncores          {}{}\nvector units   {}\nkernels        {} (embedding, element-wise), "
       "{} (GEMM)\nhuge pages     {}\n"
       "memory         {:.1f} GiB, {:.1f} GiB free\nMPI            {}",
-      CpuName(), cores, units.empty() ? "none known" : units, SimdTarget(), GemmCpuIsa(), huge_pages,
-      GiB(TotalMemory()), GiB(AvailableMemory()), MpiAvailable() ? "in this build" : "not in this build");
+      CpuName(), cores, quota ? fmt::format(", a CPU quota of {:.4g}", *quota) : "",
+      units.empty() ? "none known" : units, SimdTarget(), GemmCpuIsa(), huge_pages, GiB(TotalMemory()),
+      GiB(AvailableMemory()), MpiAvailable() ? "in this build" : "not in this build");
   for (const std::string& line : advice) text += "\nslow: " + line;
   PrintResult(flags, text);
   WriteJson(flags, {{"command", "doctor"},
                     {"version", HOTROW_VERSION},
                     {"cpu", CpuName()},
                     {"cores", cores},
+                    {"cpu_quota", quota ? Json(*quota) : Json(nullptr)},
                     {"threads", flags.ThreadCount()},
                     {"vector_units", unit_list},
                     {"kernels", SimdTarget()},

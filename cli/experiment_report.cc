@@ -8,6 +8,7 @@
 
 #include "cli/experiment_run.h"
 #include "hotrow/base/size.h"
+#include "hotrow/machine/cores.h"
 #include "hotrow/machine/system.h"
 #include "hotrow/trace/phase.h"
 

@@ -72,9 +72,8 @@ if ! command -v ninja >/dev/null; then
   say "ninja is not installed: building with make instead"
 fi
 
-# A compiler wants up to a gigabyte for the SIMD files, which are compiled once for each target. nproc believes
-# OMP_NUM_THREADS, which is not about builds.
-cores="$(env -u OMP_NUM_THREADS -u OMP_THREAD_LIMIT nproc)"
+# A compiler wants up to a gigabyte for the SIMD files, which are compiled once for each target.
+cores="$(scripts/cores.sh)"
 gigabytes="$(awk '/^MemAvailable:/ {print int($2 / 1048576)}' /proc/meminfo)"
 jobs=$((gigabytes < cores ? gigabytes : cores))
 jobs=$((jobs < 1 ? 1 : jobs))

@@ -17,8 +17,4 @@ struct Memory {
 /// elsewhere.
 Memory ReadMemory(const std::string& root = "");
 
-/// The number behind the line of a file that begins with `key`, none where there is no such line:
-/// "MemAvailable:" of /proc/meminfo, say. No unit is read.
-std::int64_t NumberBehind(const std::string& path, const std::string& key, std::int64_t none);
-
 }  // namespace hotrow

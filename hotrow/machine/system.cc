@@ -1,6 +1,5 @@
 #include "hotrow/machine/system.h"
 
-#include <sched.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -10,6 +9,7 @@
 
 #include "hotrow/base/error.h"
 #include "hotrow/base/size.h"
+#include "hotrow/machine/cgroups.h"
 #include "hotrow/machine/memory.h"
 
 namespace hotrow {
@@ -49,13 +49,6 @@ std::int64_t PeakResidentBytes() {
 }
 
 std::int64_t ResidentBytes() { return NumberBehind("/proc/self/status", "VmRSS:", 0) * 1024; }
-
-int AvailableCores() {
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  if (sched_getaffinity(0, sizeof(set), &set) != 0) return 1;
-  return std::max(1, CPU_COUNT(&set));
-}
 
 std::string CpuName() {
   std::ifstream file("/proc/cpuinfo");

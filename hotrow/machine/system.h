@@ -1,5 +1,5 @@
 #pragma once
-// What this machine and process have: memory, cores, the CPU's name.
+// What this machine and process have: memory, the CPU's name.
 
 #include <cstdint>
 #include <string>
@@ -25,9 +25,6 @@ std::int64_t PeakResidentBytes();
 
 /// Resident set of this process now, in bytes.
 std::int64_t ResidentBytes();
-
-/// CPUs this process may run on (its affinity mask), at least 1.
-int AvailableCores();
 
 /// The CPU's name as the kernel gives it, "unknown CPU" where it gives none.
 std::string CpuName();

@@ -47,10 +47,7 @@ TEST(System, NeedMemorySaysWhatIsNeededAndWhatThereIs) {
                   ::testing::MatchesRegex("samples: 1048576.00 GiB are needed, .* GiB are available")));
 }
 
-TEST(System, KnowsItsCores) {
-  EXPECT_GE(AvailableCores(), 1);
-  EXPECT_FALSE(CpuName().empty());
-}
+TEST(System, KnowsItsCpu) { EXPECT_FALSE(CpuName().empty()); }
 
 }  // namespace
 }  // namespace hotrow
