@@ -48,16 +48,22 @@ std::string Word(const toml::node& node, ValueKind kind, const std::string& wher
 
 // Options that take a list take its text, "512,256", too; so do texts that are lists to the command alone,
 // such as --cardinality.
-std::string Words(const toml::node& node, const CLI::Option& option, const std::string& where) {
+std::vector<std::string> Words(const toml::node& node, const CLI::Option& option, const std::string& where) {
   const ValueKind kind = KindOf(option);
-  const bool splits = option.get_delimiter() != '\0';
-  if (const auto* text = node.as_string(); text != nullptr && splits) return text->get();
+  const bool takes_list = option.get_items_expected_max() > 1;
+  if (const auto* text = node.as_string(); text != nullptr && takes_list) return {text->get()};
   const auto* array = node.as_array();
-  if (array == nullptr) return Word(node, kind, where);
-  if (!splits && kind != ValueKind::kText) Fail("{}: must be {}, not a list", where, Needed(kind));
-  std::string list;
-  for (const toml::node& item : *array) list += (list.empty() ? "" : ",") + Word(item, kind, where);
-  return list;
+  if (array == nullptr) return {Word(node, kind, where)};
+  if (!takes_list && kind != ValueKind::kText) Fail("{}: must be {}, not a list", where, Needed(kind));
+  std::vector<std::string> words;
+  for (const toml::node& item : *array) {
+    if (takes_list || words.empty()) {
+      words.push_back(Word(item, kind, where));
+    } else {
+      words.front() += "," + Word(item, kind, where);
+    }
+  }
+  return words;
 }
 
 std::string ValidKeys(const CLI::App& command) {
@@ -154,11 +160,13 @@ class Applier {
     }
     const auto [first, fresh] = lines_.emplace(option, line);
     if (!fresh) Fail("{}: line {} sets it already", where, first->second);
-    const std::string words = Words(value, *option, where);
+    const std::vector<std::string> words = Words(value, *option, where);
     if (option->count() > 0) return;  // the command line wins
     try {
-      option->add_result(KindOf(*option) == ValueKind::kFlag ? option->get_flag_value(FlagName(key), words)
-                                                             : words);
+      for (const std::string& word : words) {
+        option->add_result(KindOf(*option) == ValueKind::kFlag ? option->get_flag_value(FlagName(key), word)
+                                                               : word);
+      }
       option->run_callback();
     } catch (const CLI::Error& e) {
       Fail("{}: {}", where, e.what());

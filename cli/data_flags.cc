@@ -4,13 +4,20 @@
 #include "cli/config_file.h"
 #include "hotrow/base/error.h"
 #include "hotrow/data/presets.h"
+#include "hotrow/files/path_list.h"
 
 namespace hotrow::cli {
 
-void AddDataFlags(CLI::App& app, DataFlags& flags) {
-  app.add_option("--data", flags.data, "Files, a comma-separated list, read in this order")
-      ->delimiter(',')
+void AddPathsFlag(CLI::App& app, const std::string& flag, const std::string& description,
+                  std::vector<std::string>& paths) {
+  app.add_option_function<std::vector<std::string>>(
+         flag, [flag, &paths](const std::vector<std::string>& values) { paths = SplitPaths(flag, values); },
+         description + ", a comma-separated list or the flag repeated")
       ->type_name("FILE");
+}
+
+void AddDataFlags(CLI::App& app, DataFlags& flags) {
+  AddPathsFlag(app, "--data", "Files, read in this order", flags.data);
   app.add_option("--format", flags.format,
                  "criteo, csv or synthetic (csv where there is a schema, else criteo)");
   app.add_option("--schema", flags.schema, "csv: TOML schema (the --config file where it has a [data] table)")

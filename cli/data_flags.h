@@ -24,6 +24,10 @@ struct DataFlags {
   std::int64_t max_rows = 0;
 };
 
+/// A flag that lists files: `paths` are those that it names (files/path_list.h).
+void AddPathsFlag(CLI::App& app, const std::string& flag, const std::string& description,
+                  std::vector<std::string>& paths);
+
 /// --data, --format, --schema, and the table sizes that criteo needs.
 void AddDataFlags(CLI::App& app, DataFlags& flags);
 

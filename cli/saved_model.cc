@@ -13,9 +13,7 @@ namespace hotrow::cli {
 void AddSavedModelFlags(CLI::App& app, SavedModelFlags& flags) {
   AddCommonFlags(app, flags.common);
   app.add_option("--model", flags.model, "Model that `train --save` wrote")->type_name("FILE");
-  app.add_option("--data", flags.data.data, "Files, a comma-separated list, read in this order")
-      ->delimiter(',')
-      ->type_name("FILE");
+  AddPathsFlag(app, "--data", "Files, read in this order", flags.data.data);
   app.add_option("--batch-size", flags.batch_size, "Samples at a time")
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 30))
       ->capture_default_str();

@@ -55,9 +55,7 @@ struct TrainFlags {
 void AddFlags(CLI::App& app, TrainFlags& f) {
   AddCommonFlags(app, f.common);
   AddDataFlags(app, f.data);
-  app.add_option("--eval-data", f.eval_data, "Files to evaluate on, a comma-separated list")
-      ->delimiter(',')
-      ->type_name("FILE");
+  AddPathsFlag(app, "--eval-data", "Files to evaluate on", f.eval_data);
   app.add_flag("--shuffle,!--no-shuffle", f.shuffle,
                "Another order each epoch, encoded in memory; --no-shuffle streams files in their order")
       ->default_str("true");
