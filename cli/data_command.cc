@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include <cmath>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -62,10 +63,11 @@ Json ReportJson(const std::string& path, const PlantedReport& report) {
 }
 
 std::string ReportText(const std::string& path, const PlantedReport& report) {
+  const std::string auc =
+      std::isnan(report.best_auc) ? "n/a: only one class is present" : fmt::format("{:.5f}", report.best_auc);
   return fmt::format(
-      "{}: {} samples, {:.1f}% clicks; the best possible AUC is {:.5f} ({:.5f} expected), log loss {:.5f}",
-      path, report.samples, 100.0 * report.label_rate, report.best_auc, report.expected_best_auc,
-      report.best_log_loss);
+      "{}: {} samples, {:.1f}% clicks; the best possible AUC is {} ({:.5f} expected), log loss {:.5f}", path,
+      report.samples, 100.0 * report.label_rate, auc, report.expected_best_auc, report.best_log_loss);
 }
 
 int RunGenerate(GenerateFlags& flags, CLI::App& app) {

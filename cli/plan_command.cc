@@ -146,7 +146,7 @@ std::vector<TableShape> TablesOf(const ShardingPlan& plan, const PlanFlags& flag
   return tables;
 }
 
-// Of any plan, valid or not, so without checks on sizes: a batch too large to count is none.
+// Of any plan, valid or not, so without checks on sizes: 0 for a world that is none.
 std::int64_t GlobalBatch(const ShardingPlan& plan, const PlanFlags& flags) {
   return plan.world >= 1 && plan.world <= kMaxPlanWorld ? plan.world * flags.per_chip_batch : 0;
 }
@@ -164,20 +164,22 @@ std::optional<std::string> Mistake(const ShardingPlan& plan, const std::string& 
 Json Report(const char* action, const ShardingPlan& plan, const std::vector<TableShape>& tables,
             const PlanFlags& flags) {
   const std::optional<std::string> mistake = Mistake(plan, flags.plan.empty() ? "plan" : flags.plan);
+  const std::int64_t batch = GlobalBatch(plan, flags);
+  const auto if_batch = [batch](auto value) { return batch > 0 ? Json(value) : Json(nullptr); };
   Json ranks = Json::array();
-  for (const auto& [rank, load] : LoadPerRank(plan, tables, GlobalBatch(plan, flags))) {
+  for (const auto& [rank, load] : LoadPerRank(plan, tables, batch)) {
     ranks.push_back({{"rank", rank},
                      {"tables", load.tables},
                      {"shards", load.shards},
                      {"weight_bytes", load.weight_bytes},
                      {"state_bytes", load.state_bytes},
-                     {"ids_per_step", load.ids}});
+                     {"ids_per_step", if_batch(load.ids)}});
   }
   Json json = {{"command", "plan"},
                {"action", action},
                {"version", HOTROW_VERSION},
                {"world", plan.world},
-               {"global_batch", GlobalBatch(plan, flags)},
+               {"global_batch", if_batch(batch)},
                {"valid", !mistake.has_value()},
                {"promises_bits", PromisesBits(plan)},
                {"ranks", ranks},

@@ -95,7 +95,8 @@ std::string Describe(const Progress& p) {
     text += fmt::format(" {:.0f}%",
                         100.0 * static_cast<double>(p.epoch_samples) / static_cast<double>(*p.total_samples));
   }
-  text += fmt::format("  loss {:.5f}  {:.0f} samples/s", p.loss, p.samples_per_s);
+  text += fmt::format("  loss {:.5f}", p.loss);
+  if (p.samples_per_s) text += fmt::format("  {:.0f} samples/s", *p.samples_per_s);
   if (p.seconds_left) text += "  ETA " + Duration(*p.seconds_left);
   return text;
 }
@@ -114,15 +115,15 @@ const char* ToString(StopReason reason) {
   return "";
 }
 
-// Every evaluation; where there is one, the last AUC and the best.
+// Every evaluation; where there is one, the last AUC and the best, null where none was defined.
 void AddEvaluations(const LoopResult& result, Json& json) {
   Json evaluations = Json::array();
-  double best = 0;
+  Json best = nullptr;
   for (const EvaluationPoint& point : result.evaluations) {
     Json item = EvaluationJson(point.result);
     item["epoch"] = point.epoch;
     item["step"] = point.step;
-    best = std::max(best, std::isnan(point.result.auc) ? 0 : point.result.auc);
+    if (item["auc"].is_number() && (best.is_null() || item["auc"] > best)) best = item["auc"];
     evaluations.push_back(std::move(item));
   }
   json["evaluations"] = evaluations;
@@ -131,30 +132,34 @@ void AddEvaluations(const LoopResult& result, Json& json) {
   json["best_auc"] = best;
 }
 
+// Null where no time has passed.
+Json SamplesPerSecond(const LoopResult& result) {
+  return result.seconds > 0 ? Json(static_cast<double>(result.samples) / result.seconds) : Json(nullptr);
+}
+
 // Collective.
 Json ResultJson(const TrainFlags& flags, const LoopResult& result, const RanksOfHost& host,
                 Trainer& trainer) {
   Communicator& comm = trainer.comm();
   const bool hashed = trainer.TableBytes() <= Trainer::kHashedBytes;
-  Json json = {
-      {"command", "train"},
-      {"version", HOTROW_VERSION},
-      {"cpu", CpuName()},
-      {"world", comm.size()},
-      {"transport", host.transport},
-      {"threads", ProcessThreads(comm, trainer.pool().size())},
-      {"seed", flags.common.seed},
-      {"batch_size", flags.loop.batch_size},
-      {"epochs", flags.loop.epochs},
-      {"sharding", flags.over.sharding},
-      {"reduction_units", trainer.config().reduction_units},
-      {"steps", result.steps},
-      {"samples", result.samples},
-      {"seconds", result.seconds},
-      {"samples_per_s", result.seconds > 0 ? static_cast<double>(result.samples) / result.seconds : 0},
-      {"stopped", ToString(result.reason)},
-      {"bad_ids", AllReduceSum(comm, trainer.bad_ids())},
-      {"losses", result.losses}};
+  Json json = {{"command", "train"},
+               {"version", HOTROW_VERSION},
+               {"cpu", CpuName()},
+               {"world", comm.size()},
+               {"transport", host.transport},
+               {"threads", ProcessThreads(comm, trainer.pool().size())},
+               {"seed", flags.common.seed},
+               {"batch_size", flags.loop.batch_size},
+               {"epochs", flags.loop.epochs},
+               {"sharding", flags.over.sharding},
+               {"reduction_units", trainer.config().reduction_units},
+               {"steps", result.steps},
+               {"samples", result.samples},
+               {"seconds", result.seconds},
+               {"samples_per_s", SamplesPerSecond(result)},
+               {"stopped", ToString(result.reason)},
+               {"bad_ids", AllReduceSum(comm, trainer.bad_ids())},
+               {"losses", result.losses}};
   AddEvaluations(result, json);
   json["weights_hash"] = hashed ? Json(fmt::format("{:016x}", trainer.WeightsHash())) : Json(nullptr);
   json["state_hash"] = hashed ? Json(fmt::format("{:016x}", trainer.StateHash())) : Json(nullptr);
@@ -313,8 +318,9 @@ class TrainRun {
 
   void Report(const LoopResult& result, const Json& json) const {
     std::string text =
-        fmt::format("trained {} steps, {} samples in {:.1f} s ({:.0f} samples/s)", result.steps,
-                    result.samples, result.seconds, json["samples_per_s"].get<double>());
+        fmt::format("trained {} steps, {} samples in {:.1f} s", result.steps, result.samples, result.seconds);
+    if (const Json& rate = json["samples_per_s"]; rate.is_number())
+      text += fmt::format(" ({:.0f} samples/s)", rate.get<double>());
     if (json["bad_ids"].get<std::int64_t>() > 0)
       text += fmt::format("\n{} ids outside their tables", json["bad_ids"].get<std::int64_t>());
     if (!result.evaluations.empty()) text += "\n" + EvaluationText(result.evaluations.back().result);

@@ -68,7 +68,7 @@ PlantedLayout ParsePlantedLayout(const std::string& text);
 struct PlantedReport {
   std::int64_t samples = 0;
   double label_rate = 0.0;
-  double best_auc = 0.0;           ///< of the true probabilities against the drawn labels
+  double best_auc = 0.0;           ///< of the true probabilities against the drawn labels; NaN: all alike
   double expected_best_auc = 0.0;  ///< of the true probabilities, over all draws of labels
   double best_log_loss = 0.0;      ///< of the true probabilities against the drawn labels
 };

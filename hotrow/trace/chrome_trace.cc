@@ -74,9 +74,9 @@ void WriteEvent(TraceFile& file, const RankTrace& trace, const TraceEvent& event
     file.Event(R"({{"ph":"C","pid":{},"ts":{},"name":"{} bytes","args":{{"bytes":{}}}}})", trace.rank, begin,
                name, event.bytes);
   } else {
-    file.Event(R"({{"ph":"X","pid":{},"tid":{},"ts":{},"dur":{},"name":"{}","args":{{"step":{}}}}})",
-               trace.rank, event.thread, begin, Microseconds(event.end_ns - event.begin_ns), name,
-               event.step);
+    const std::string step = event.step >= 0 ? fmt::format(R"("step":{})", event.step) : "";
+    file.Event(R"({{"ph":"X","pid":{},"tid":{},"ts":{},"dur":{},"name":"{}","args":{{{}}}}})", trace.rank,
+               event.thread, begin, Microseconds(event.end_ns - event.begin_ns), name, step);
   }
 }
 

@@ -106,8 +106,8 @@ class Monitor {
     progress.epoch_samples = samples_in_epoch;
     progress.total_samples = epoch_samples_;
     progress.loss = loss_sum_ / static_cast<double>(loss_count_);
-    progress.samples_per_s =
-        static_cast<double>(recent_samples_) / std::max(1e-9, result.seconds - last_report_);
+    const double seconds = result.seconds - last_report_;
+    if (seconds > 0) progress.samples_per_s = static_cast<double>(recent_samples_) / seconds;
     progress.seconds_left = SecondsLeft(result);
     observer_.on_progress(progress);
   }

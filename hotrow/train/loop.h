@@ -29,7 +29,7 @@ struct Progress {
   std::int64_t epoch_samples = 0;             ///< trained on in this epoch
   std::optional<std::int64_t> total_samples;  ///< of an epoch, where known
   double loss = 0;                            ///< mean over the steps since the last report
-  double samples_per_s = 0;                   ///< since the last report
+  std::optional<double> samples_per_s;        ///< since the last report; none: no time has passed
   std::optional<double> seconds_left;         ///< of the whole run at most, from the speed so far
 };
 

@@ -71,6 +71,57 @@ TEST(Data, TheSameSeedWritesTheSameBytes) {
   EXPECT_NE(first, make("c.csv", "2"));
 }
 
+// What has no value is null and said so: a 0 would be a figure.
+TEST(Data, OneClassHasNoBestAuc) {
+  const TemporaryDirectory directory;
+  const ProgramResult made =
+      RunHotrow({"data", "generate", "--out", directory.File("one.tsv"), "--samples", "1", "--json", "-"});
+  ASSERT_EQ(made.exit_code, 0) << made.err;
+  EXPECT_TRUE(Json::parse(made.out)["train"]["best_auc"].is_null());
+  EXPECT_THAT(made.err, HasSubstr("the best possible AUC is n/a: only one class is present ("));
+
+  const std::string schema =
+      directory.Write("s.toml", "[data]\nlabel = \"y\"\n[[data.sparse]]\ncolumn = \"u\"\n");
+  const std::string data = directory.Write("d.csv", "u,y\na,1\nb,0\n");
+  const std::string one_class = directory.Write("one.csv", "u,y\na,1\nb,1\n");
+  for (const auto& [eval_data, defined] : {std::pair(data, true), std::pair(one_class, false)}) {
+    const ProgramResult trained = RunHotrow(
+        {"train", "--data",      data,  "--schema", schema, "--eval-data",     eval_data, "--batch-size",
+         "2",     "--epochs",    "2",   "--model",  "dlrm", "--embedding-dim", "4",       "--dense-arch",
+         "4",     "--over-arch", "4,1", "--json",   "-",    "--quiet"});
+    ASSERT_EQ(trained.exit_code, 0) << trained.err;
+    const Json json = Json::parse(trained.out);
+    EXPECT_EQ(json["evaluations"].size(), 2U);
+    EXPECT_EQ(json["best_auc"].is_number(), defined) << json["best_auc"];
+    EXPECT_EQ(json["auc"].is_number(), defined);
+  }
+}
+
+// Repeated, in a list, in a file of settings: each names the same three files in this order.
+TEST(Data, FilesMayHaveACommaInTheirNames) {
+  const TemporaryDirectory directory;
+  const std::string schema =
+      directory.Write("s.toml", "[data]\nlabel = \"y\"\n[[data.sparse]]\ncolumn = \"u\"\n");
+  const std::string odd = directory.Write("a,b.csv", "u,y\na,1\n");
+  const std::string c = directory.Write("c.csv", "u,y\nb,1\n");
+  const std::string d = directory.Write("d.csv", "u,y\nc,0\n");
+  const std::string config =
+      directory.Write("c.toml", "[info]\ndata = [\"" + odd + "\", \"" + c + "\", \"" + d + "\"]\n");
+  for (const std::vector<std::string>& data : {std::vector<std::string>{"--data", odd, "--data", c + "," + d},
+                                               {"--data", odd, "--data", c, "--data", d},
+                                               {"--config", config}}) {
+    std::vector<std::string> args = {"data", "info", "--schema", schema, "--json", "-", "--quiet"};
+    args.insert(args.end(), data.begin(), data.end());
+    const ProgramResult result = RunHotrow(args);
+    ASSERT_EQ(result.exit_code, 0) << result.err;
+    const Json json = Json::parse(result.out);
+    EXPECT_EQ(json["paths"], Json({odd, c, d}));
+    EXPECT_EQ(json["samples"], 3);
+  }
+  ExpectMistake({"data", "info", "--schema", schema, "--data", c + ","},
+                {"--data: the name of a file is empty"});
+}
+
 TEST(Data, InfoReadsCsvByASchema) {
   const TemporaryDirectory directory;
   const std::string schema = directory.Write(

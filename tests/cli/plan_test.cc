@@ -147,6 +147,13 @@ TEST(PlanCommand, ShowSaysWhatIsWrongAndValidateFails) {
   const ProgramResult json = Plan({"show", file, "--json", "-"});
   EXPECT_EQ(Json::parse(json.out)["valid"], false);
   EXPECT_THAT(MistakeOf({"validate", file}), HasSubstr("plan.json: table 't_f0', rank 1: not a rank"));
+  // A world that is none has no batch.
+  EXPECT_EQ(Json::parse(json.out)["global_batch"], 4096);
+  plan["world"] = 0;
+  directory.Write("plan.json", plan.dump());
+  const Json none = Json::parse(Plan({"show", file, "--json", "-"}).out);
+  EXPECT_TRUE(none["global_batch"].is_null());
+  EXPECT_TRUE(none["ranks"][0]["ids_per_step"].is_null());
 }
 
 TEST(PlanCommand, MistakesAreToldOnceAndWriteNothing) {

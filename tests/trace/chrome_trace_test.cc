@@ -63,6 +63,15 @@ TEST(ChromeTrace, PutsAllRanksOnOneClock) {
   EXPECT_DOUBLE_EQ(counts[1]["ts"], 0.007);
 }
 
+TEST(ChromeTrace, WhatIsOutsideAnyStepHasNone) {
+  RankTrace outside = Example(0, 0);
+  for (TraceEvent& event : outside.events) event.step = -1;
+  for (const auto& event : Written(std::vector{outside})["traceEvents"]) {
+    if (event["ph"] != "X") continue;
+    EXPECT_EQ(event["args"], nlohmann::json::object());
+  }
+}
+
 TEST(ChromeTrace, NamesRanksHostsAndThreads) {
   const auto json = Written(std::vector{Example(3, 0)});
   std::string process;

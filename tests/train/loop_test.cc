@@ -130,7 +130,7 @@ TEST_F(LoopTest, ReportsProgress) {
   ASSERT_EQ(reports.size(), 10U);
   EXPECT_EQ(reports[4].epoch_samples, 50);
   EXPECT_EQ(reports[4].total_samples, 100);
-  EXPECT_GT(reports[4].samples_per_s, 0);
+  EXPECT_GT(reports[4].samples_per_s.value(), 0);
 }
 
 TEST_F(LoopTest, TheTimeLeftIsToTheNearestEnd) {
