@@ -39,6 +39,11 @@ void CheckWritable(const NamedFile& output) {
     Fail("{} {}: no directory {}", output.flag, output.path, parent.string());
   if (access(parent.c_str(), W_OK) != 0)
     Fail("{} {}: cannot write in {}", output.flag, output.path, parent.string());
+  std::error_code error;
+  const fs::file_status status =
+      fs::status(target, error);  // a name that is too long would be found at the end
+  if (error && status.type() == fs::file_type::none)
+    FailErrno(error.value(), "{} {}: cannot write", output.flag, output.path);
 }
 
 }  // namespace

@@ -90,6 +90,8 @@ TEST_F(Outputs, NeedAPlace) {
     ExpectMistake(small_->Args("predict", {flag, small_->data() + "/f"}), {flag, "no directory"});
   }
   const TemporaryDirectory directory;
+  ExpectMistake(TrainArgs({"--save", directory.File(std::string(300, 'm'))}),
+                {"--save " + directory.path(), "cannot write: File name too long"});
   fs::create_symlink("/no/such/place", directory.File("link"));
   ExpectMistake(small_->Args("predict", {"--out", directory.File("link")}),
                 {"--out", "no directory /no/such"});
