@@ -51,8 +51,9 @@ std::string Row(const Experiment& experiment, std::size_t c, const Configuration
   if (IsBaseline(experiment, c)) {
     // Against itself it has no ratio; how far it is from itself in the next round is what others are judged
     // by.
-    return row + fmt::format(" – | {:.1f} % from round to round | baseline | {} |\n",
-                             100 * result.ratio.noise,
+    const std::string noise =
+        result.ratio.noise ? fmt::format("{:.1f} % from round to round", 100 * *result.ratio.noise) : "–";
+    return row + fmt::format(" – | {} | baseline | {} |\n", noise,
                              result.bits == Bits::kNotRepeatable ? ToString(result.bits) : "–");
   }
   const PairedRatio& ratio = result.ratio;
@@ -157,7 +158,7 @@ Json ExperimentJson(const Experiment& experiment, const std::string& metric,
                    {"lowest", ratio.lowest},
                    {"highest", ratio.highest},
                    {"values", ratio.ratios},
-                   {"noise", ratio.noise}}},
+                   {"noise", ratio.noise ? Json(*ratio.noise) : Json(nullptr)}}},
                  {"verdict", IsBaseline(experiment, c) ? "baseline" : ToString(ratio.verdict)},
                  {"bits", result.bits == Bits::kUnknown ? Json(nullptr) : Json(ToString(result.bits))},
                  {"phases_ms", result.phases_ms}};

@@ -37,8 +37,9 @@ int WireIdBytes(const BenchConfig& config) {
   return WireIdBytes(config.trainer.dist.id_bytes, largest->name, largest->num_embeddings);
 }
 
-double GigabytesPerSecond(std::int64_t bytes, double seconds) {
-  return seconds > 0 ? static_cast<double>(bytes) / seconds / 1e9 : 0;
+std::optional<double> GigabytesPerSecond(std::int64_t bytes, double seconds) {
+  if (seconds <= 0) return std::nullopt;
+  return static_cast<double>(bytes) / seconds / 1e9;
 }
 
 }  // namespace hotrow

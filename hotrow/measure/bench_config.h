@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 
 #include "hotrow/comm/communicator.h"
@@ -68,7 +69,7 @@ BenchRun DescribeRun(std::string part, const BenchConfig& config, Communicator& 
 /// Bytes of an id on the wire, 4 or 8. Throws Error where 4 are wanted and a table has too many rows.
 int WireIdBytes(const BenchConfig& config);
 
-/// Bytes over seconds in GB/s; 0 where no time was taken.
-double GigabytesPerSecond(std::int64_t bytes, double seconds);
+/// Bytes over seconds in GB/s; none where no time was taken.
+std::optional<double> GigabytesPerSecond(std::int64_t bytes, double seconds);
 
 }  // namespace hotrow

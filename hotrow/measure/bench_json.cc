@@ -115,14 +115,14 @@ void AddRowLimits(const std::optional<WorldRowLimits>& rows, Json& limits) {
 
 Json CopyJson(std::int64_t payload_bytes, const std::vector<double>& copy_seconds) {
   const double copy = Median(copy_seconds);
-  return {{"copy_ms", 1e3 * copy}, {"copy_gb_s", GigabytesPerSecond(payload_bytes, copy)}};
+  return {{"copy_ms", 1e3 * copy}, {"copy_gb_s", OrNull(GigabytesPerSecond(payload_bytes, copy))}};
 }
 
 Json ExchangeJson(const ExchangeTimes& times) {
   const double seconds = Median(times.seconds);
   Json json = {{"payload_bytes", times.payload_bytes},
                {"ms", 1e3 * seconds},
-               {"gb_s", GigabytesPerSecond(times.payload_bytes, seconds)}};
+               {"gb_s", OrNull(GigabytesPerSecond(times.payload_bytes, seconds))}};
   json.update(CopyJson(times.payload_bytes, times.copy_seconds));
   return json;
 }
@@ -134,7 +134,7 @@ void AddSpread(const std::vector<double>& seconds, std::int64_t payload_bytes, J
   json["ms"] = 1e3 * Median(seconds);
   json["ms_10_percent"] = 1e3 * Quantile(seconds, 0.1);
   json["ms_90_percent"] = 1e3 * Quantile(seconds, 0.9);
-  json["gb_s"] = GigabytesPerSecond(payload_bytes, Median(seconds));
+  json["gb_s"] = OrNull(GigabytesPerSecond(payload_bytes, Median(seconds)));
 }
 
 // Null where the tables differ.

@@ -1,5 +1,7 @@
 #include <fmt/core.h>
 
+#include <optional>
+
 #include "hotrow/machine/system.h"
 #include "hotrow/measure/bench_report.h"
 #include "hotrow/measure/statistics.h"
@@ -37,21 +39,26 @@ std::string PhaseLines(const BenchRun& run, const PhaseTimes& phases, const Phas
   return text;
 }
 
+// "5.00 GB/s"
+std::string RateText(std::int64_t bytes, double seconds) {
+  const std::optional<double> rate = GigabytesPerSecond(bytes, seconds);
+  return rate ? fmt::format("{:.2f} GB/s", *rate) : "n/a GB/s";
+}
+
 std::string ExchangeText(const char* what, const ExchangeTimes& times) {
   const double seconds = Median(times.seconds);
   const double copy = Median(times.copy_seconds);
-  return fmt::format(
-      "\n  {:<12} {:9.3f} ms, {:6.2f} GB/s a rank of {:.1f} MB; limit: memcpy {:.3f} ms, {:.2f} GB/s", what,
-      1e3 * seconds, GigabytesPerSecond(times.payload_bytes, seconds),
-      static_cast<double>(times.payload_bytes) / 1e6, 1e3 * copy,
-      GigabytesPerSecond(times.payload_bytes, copy));
+  return fmt::format("\n  {:<12} {:9.3f} ms, {:>11} a rank of {:.1f} MB; limit: memcpy {:.3f} ms, {}", what,
+                     1e3 * seconds, RateText(times.payload_bytes, seconds),
+                     static_cast<double>(times.payload_bytes) / 1e6, 1e3 * copy,
+                     RateText(times.payload_bytes, copy));
 }
 
 // "1.234 ms (median; 10 % 1.1, 90 % 1.3), 5.00 GB/s"
 std::string SpreadText(const std::vector<double>& seconds, std::int64_t payload_bytes) {
-  return fmt::format("{:.3f} ms (median; 10 % {:.3f}, 90 % {:.3f}), {:.2f} GB/s", 1e3 * Median(seconds),
+  return fmt::format("{:.3f} ms (median; 10 % {:.3f}, 90 % {:.3f}), {}", 1e3 * Median(seconds),
                      1e3 * Quantile(seconds, 0.1), 1e3 * Quantile(seconds, 0.9),
-                     GigabytesPerSecond(payload_bytes, Median(seconds)));
+                     RateText(payload_bytes, Median(seconds)));
 }
 
 std::string WithoutLineBreak(std::string text) {
@@ -123,8 +130,8 @@ std::string ToText(const RecatResult& result) {
                         static_cast<double>(result.bytes_moved) / 1e6);
   }
   const double copy = Median(result.copy_seconds);
-  return text + fmt::format("\nlimit: a plain copy of the ids {:.3f} ms, {:.2f} GB/s", 1e3 * copy,
-                            GigabytesPerSecond(result.payload_bytes(), copy));
+  return text + fmt::format("\nlimit: a plain copy of the ids {:.3f} ms, {}", 1e3 * copy,
+                            RateText(result.payload_bytes(), copy));
 }
 
 std::string ToText(const GemmResult& result) {

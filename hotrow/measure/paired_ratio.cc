@@ -9,7 +9,8 @@
 namespace hotrow {
 namespace {
 
-double RoundToRound(std::span<const double> values) {
+std::optional<double> RoundToRound(std::span<const double> values) {
+  if (values.size() < 2) return std::nullopt;
   std::vector<double> changes;
   for (std::size_t i = 1; i < values.size(); ++i) changes.push_back(std::abs(values[i] / values[i - 1] - 1));
   return Median(changes);
@@ -17,7 +18,7 @@ double RoundToRound(std::span<const double> values) {
 
 Verdict Judge(const PairedRatio& ratio) {
   if (ratio.ratios.size() < PairedRatio::kMinRounds) return Verdict::kTooFewRounds;
-  if (std::abs(ratio.median - 1) <= ratio.noise) return Verdict::kInsideTheNoise;
+  if (std::abs(ratio.median - 1) <= ratio.noise.value()) return Verdict::kInsideTheNoise;
   if (ratio.highest < 1) return Verdict::kLower;
   if (ratio.lowest > 1) return Verdict::kHigher;
   return Verdict::kInsideTheNoise;

@@ -11,6 +11,7 @@
 // a difference in 14 of 100 experiments of 3 rounds, 4 of 5 rounds, 1 of 7 (simulated, log-normal noise of 2
 // or 10 %).
 
+#include <optional>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -28,7 +29,7 @@ struct PairedRatio {
   double median = 1;
   double lowest = 1;
   double highest = 1;
-  double noise = 0;  ///< of the baseline, as above; 0 for a single round
+  std::optional<double> noise;  ///< of the baseline, as above; none of a single round
   Verdict verdict = Verdict::kTooFewRounds;
 };
 

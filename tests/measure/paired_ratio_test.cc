@@ -22,7 +22,7 @@ TEST(PairedRatio, TakesRatiosWithinARound) {
   EXPECT_DOUBLE_EQ(ratio.lowest, 0.8);
   EXPECT_DOUBLE_EQ(ratio.highest, 0.9);
   // |30 / 10 - 1| = 2 and |11 / 30 - 1| = 0.6333: their median is what the baseline differs from itself by.
-  EXPECT_DOUBLE_EQ(ratio.noise, (2 + (1 - 11.0 / 30)) / 2);
+  EXPECT_DOUBLE_EQ(ratio.noise.value(), (2 + (1 - 11.0 / 30)) / 2);
   EXPECT_EQ(ratio.verdict, Verdict::kInsideTheNoise) << "every round agrees, but 0.2 is less than the noise";
 }
 
@@ -42,6 +42,7 @@ TEST(PairedRatio, SaysLowerAndHigherWhenRoundsAgreeBeyondTheNoise) {
 }
 
 TEST(PairedRatio, FewRoundsSayNothing) {
+  EXPECT_EQ(CompareRounds(std::vector<double>{1}, std::vector<double>{100}).noise, std::nullopt);
   EXPECT_EQ(CompareRounds(std::vector<double>{1}, std::vector<double>{100}).verdict, Verdict::kTooFewRounds);
   EXPECT_EQ(CompareRounds(std::vector<double>{1, 1}, std::vector<double>{100, 100}).verdict,
             Verdict::kTooFewRounds);
