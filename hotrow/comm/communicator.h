@@ -88,7 +88,7 @@ class Communicator {
   void Barrier();
 
   /// Starts sending send[r] to every rank r and receiving receive[r] from it. Both lists have size() spans.
-  /// Sizes must agree pairwise; any span may be empty. The lists themselves are read before this returns. The
+  /// Sizes must agree pairwise; any span may be empty. The lists themselves need not outlive this call. The
   /// part for this rank itself is copied before this returns, and may be in place. Bytes move inside
   /// WaitReceived, Wait and Progress of any request. An exchange is no barrier.
   Request StartAllToAll(std::span<const SendPart> send, std::span<const ReceivePart> receive,
