@@ -3,21 +3,26 @@
 #include <fmt/core.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <system_error>
+#include <utility>
+#include <vector>
 
 #include "cli/app.h"
+#include "cli/bench_flags.h"
 #include "cli/cli11.h"
 #include "cli/experiment_file.h"
-#include "cli/experiment_log.h"
-#include "cli/experiment_report.h"
-#include "cli/experiment_result.h"
-#include "cli/experiment_run.h"
+#include "cli/numbers.h"
 #include "cli/targets.h"
 #include "hotrow/base/error.h"
+#include "hotrow/measure/circumstances.h"
+#include "hotrow/measure/experiment_report.h"
+#include "hotrow/measure/experiment_result.h"
+#include "hotrow/measure/experiment_run.h"
 
 namespace hotrow::cli {
 namespace {
@@ -61,15 +66,33 @@ std::string FindLog(const ExperimentFlags& flags) {
   return log;
 }
 
+// Throws Error naming the configuration when bench does not know a flag or refuses its value. Nothing runs.
+void CheckBenchFlags(const Experiment& experiment) {
+  for (const Configuration& configuration : experiment.configurations) {
+    CLI::App app;
+    BenchFlags flags;
+    AddBenchFlags(app, flags);
+    MakeValuesStrict(app);
+    std::vector<std::string> words = configuration.Arguments();
+    words.erase(words.begin());                // "bench"
+    std::reverse(words.begin(), words.end());  // as CLI11 wants them
+    try {
+      app.parse(std::move(words));
+    } catch (const CLI::ParseError& e) {
+      Fail("configuration \"{}\": {}", configuration.name, e.what());
+    }
+  }
+}
+
 int Run(const ExperimentFlags& flags) {
   if (flags.file.empty()) Fail("experiment: a TOML file is missing; examples are in bench/experiments");
   Experiment experiment = LoadExperiment(flags.file);
   if (flags.rounds > 0) experiment.rounds = flags.rounds;
-  CheckFlags(experiment);
+  CheckBenchFlags(experiment);
   if (flags.dry_run) {
     std::string text;
     for (const Configuration& configuration : experiment.configurations) {
-      text += (text.empty() ? "" : "\n") + CommandLineOf(configuration);
+      text += (text.empty() ? "" : "\n") + configuration.CommandLine();
     }
     PrintResult(flags.common, text);
     return kDone;
@@ -77,7 +100,8 @@ int Run(const ExperimentFlags& flags) {
   const std::string log = FindLog(flags);
   InstallInterruptHandler();
   const ExperimentRuns runs =
-      RunExperiment(experiment, [&](const std::string& line) { PrintProgress(flags.common, line); });
+      RunExperiment(experiment, OwnPath(), g_interrupted,
+                    [&](const std::string& line) { PrintProgress(flags.common, line); });
   if (runs.interrupted) {
     PrintProgress(flags.common, "interrupted: nothing was written");
     return kInterrupted;

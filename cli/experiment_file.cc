@@ -253,20 +253,6 @@ void CheckNames(const std::string& path, const std::vector<Configuration>& all) 
 
 }  // namespace
 
-std::vector<std::string> Configuration::Arguments() const {
-  std::vector<std::string> words = {"bench"};
-  for (const BenchFlag& flag : flags) {
-    if (flag.value == "true") {
-      words.push_back("--" + flag.name);
-    } else if (flag.value == "false") {
-      words.push_back("--" + flag.name + "=false");
-    } else {
-      words.insert(words.end(), {"--" + flag.name, flag.value});
-    }
-  }
-  return words;
-}
-
 Experiment LoadExperiment(const std::string& path) {
   const Reader reader(path);
   reader.CheckKeys(reader.root(), {"name", "question", "rounds", "metric", "mpi", "baseline", "flags",

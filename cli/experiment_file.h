@@ -23,37 +23,11 @@
 // compared is with the configuration whose kernel is unfused and whose other swept flags are the same.
 // Without a baseline it is the first configuration.
 
-#include <cstddef>
-#include <cstdint>
 #include <string>
-#include <vector>
+
+#include "hotrow/measure/experiment.h"
 
 namespace hotrow::cli {
-
-struct BenchFlag {
-  std::string name;   ///< without the dashes
-  std::string value;  ///< "true" and "false" for flags without a value
-
-  friend bool operator==(const BenchFlag&, const BenchFlag&) = default;
-};
-
-struct Configuration {
-  std::string name;
-  std::vector<BenchFlag> flags;  ///< common ones too, each name once
-  std::int64_t mpi = 0;          ///< processes; 0: none of mpirun's
-  std::size_t baseline = 0;      ///< the configuration that it is compared with; itself: it is one
-
-  /// The words after `hotrow`: "bench", "--kernel", "unfused", ….
-  std::vector<std::string> Arguments() const;
-};
-
-struct Experiment {
-  std::string name;
-  std::string question;
-  std::int64_t rounds = 5;
-  std::string metric;  ///< empty: the first that bench gives of ms_per_step.rank0_median, step_ms and ms
-  std::vector<Configuration> configurations;
-};
 
 /// Throws Error naming file, line and key for what is no experiment. Whether bench knows the flags is not
 /// asked.

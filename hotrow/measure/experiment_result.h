@@ -6,11 +6,11 @@
 #include <string>
 #include <vector>
 
-#include "cli/experiment_file.h"
-#include "cli/experiment_run.h"
+#include "hotrow/measure/experiment.h"
+#include "hotrow/measure/experiment_run.h"
 #include "hotrow/measure/paired_ratio.h"
 
-namespace hotrow::cli {
+namespace hotrow {
 
 /// How a configuration's losses and weights compare with its baseline's.
 enum class Bits {
@@ -37,4 +37,4 @@ struct ConfigurationResult {
 /// One for each configuration, in order.
 std::vector<ConfigurationResult> Summarize(const Experiment& experiment, const ExperimentRuns& runs);
 
-}  // namespace hotrow::cli
+}  // namespace hotrow

@@ -1,11 +1,18 @@
-#include "cli/source_commit.h"
+#include "hotrow/measure/circumstances.h"
+
+#include <fmt/core.h>
 
 #include <cstdio>
+#include <ctime>
 #include <filesystem>
 #include <memory>
 #include <string_view>
 
-namespace hotrow::cli {
+#include "hotrow/machine/cores.h"
+#include "hotrow/machine/system.h"
+#include "hotrow/measure/experiment.h"
+
+namespace hotrow {
 namespace {
 
 struct Answer {
@@ -31,21 +38,6 @@ Answer AskGit(const std::string& directory, const std::string& arguments) {
 
 std::string OwnPath() { return std::filesystem::read_symlink("/proc/self/exe"); }
 
-std::string ShellWord(const std::string& word) {
-  constexpr std::string_view kPlain =
-      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_=,.:/+%@";
-  if (!word.empty() && word.find_first_not_of(kPlain) == std::string::npos) return word;
-  std::string quoted = "'";
-  for (const char c : word) {
-    if (c == '\'') {
-      quoted += "'\\''";
-    } else {
-      quoted += c;
-    }
-  }
-  return quoted + "'";
-}
-
 SourceCommit FindSourceCommit() {
   const Answer root = AskGit(std::filesystem::path(OwnPath()).parent_path(), "rev-parse --show-toplevel");
   const Answer hash = root.ok ? AskGit(root.text, "rev-parse --short=12 HEAD") : Answer{};
@@ -54,4 +46,17 @@ SourceCommit FindSourceCommit() {
   return {hash.text, !changes.text.empty()};
 }
 
-}  // namespace hotrow::cli
+Circumstances FindCircumstances(const std::string& path, std::int64_t rounds) {
+  const std::time_t now = std::time(nullptr);
+  std::tm local{};
+  localtime_r(&now, &local);
+  return {.date = fmt::format("{:04}-{:02}-{:02}", local.tm_year + 1900, local.tm_mon + 1, local.tm_mday),
+          .command = "hotrow experiment " + ShellWord(path) +
+                     (rounds > 0 ? fmt::format(" --rounds {}", rounds) : ""),
+          .commit = FindSourceCommit(),
+          .cpu = CpuName(),
+          .cores = AvailableCores(),
+          .memory_bytes = TotalMemory()};
+}
+
+}  // namespace hotrow

@@ -1,10 +1,10 @@
-#include "cli/experiment_result.h"
+#include "hotrow/measure/experiment_result.h"
 
 #include <algorithm>
 
 #include "hotrow/measure/statistics.h"
 
-namespace hotrow::cli {
+namespace hotrow {
 namespace {
 
 using Json = nlohmann::ordered_json;
@@ -78,4 +78,4 @@ std::vector<ConfigurationResult> Summarize(const Experiment& experiment, const E
   return results;
 }
 
-}  // namespace hotrow::cli
+}  // namespace hotrow

@@ -1,4 +1,4 @@
-#include "cli/child_process.h"
+#include "hotrow/measure/child_process.h"
 
 #include <fcntl.h>
 #include <signal.h>
@@ -13,10 +13,9 @@
 #include <iterator>
 #include <thread>
 
-#include "cli/app.h"
 #include "hotrow/base/error.h"
 
-namespace hotrow::cli {
+namespace hotrow {
 namespace {
 
 using Clock = std::chrono::steady_clock;
@@ -62,11 +61,11 @@ bool HasEnded(pid_t child, int* status) {
 }
 
 // Waits, and stops the child when this process has been told to stop. Returns whether that was so.
-bool Await(pid_t child, int* status) {
+bool Await(pid_t child, const std::atomic<bool>& interrupt, int* status) {
   bool interrupted = false;
   Clock::time_point kill_at;
   while (!HasEnded(child, status)) {
-    if (!interrupted && g_interrupted) {
+    if (!interrupted && interrupt) {
       interrupted = true;
       kill_at = Clock::now() + kGrace;
       kill(-child, SIGTERM);
@@ -82,7 +81,7 @@ bool Await(pid_t child, int* status) {
 }  // namespace
 
 ChildResult RunChild(const std::vector<std::string>& argv, const std::vector<std::string>& environment,
-                     const std::string& scratch_directory) {
+                     const std::string& scratch_directory, const std::atomic<bool>& interrupted) {
   const std::string errors = scratch_directory + "/stderr";
   const std::vector<std::string> variables = Environment(environment);
   const std::vector<char*> arguments = Pointers(argv);
@@ -94,7 +93,7 @@ ChildResult RunChild(const std::vector<std::string>& argv, const std::vector<std
   setpgid(child, child);  // here too: an interrupt may come before the child does it
   int status = 0;
   ChildResult result;
-  result.interrupted = Await(child, &status);
+  result.interrupted = Await(child, interrupted, &status);
   if (WIFSIGNALED(status)) result.signal = WTERMSIG(status);
   result.exit_code = result.signal ? 128 + *result.signal : WEXITSTATUS(status);
   std::ifstream file(errors, std::ios::binary);
@@ -102,4 +101,4 @@ ChildResult RunChild(const std::vector<std::string>& argv, const std::vector<std
   return result;
 }
 
-}  // namespace hotrow::cli
+}  // namespace hotrow

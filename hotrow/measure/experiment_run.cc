@@ -1,4 +1,4 @@
-#include "cli/experiment_run.h"
+#include "hotrow/measure/experiment_run.h"
 
 #include <fmt/core.h>
 #include <unistd.h>
@@ -11,19 +11,15 @@
 #include <fstream>
 #include <optional>
 
-#include "cli/app.h"
-#include "cli/bench_flags.h"
-#include "cli/child_process.h"
-#include "cli/cli11.h"
-#include "cli/numbers.h"
-#include "cli/source_commit.h"
 #include "hotrow/base/error.h"
+#include "hotrow/measure/child_process.h"
 
-namespace hotrow::cli {
+namespace hotrow {
 namespace {
 
 using Json = nlohmann::ordered_json;
 
+constexpr int kUserError = 2;  // what hotrow ends with for one
 constexpr const char* kDefaultMetrics[] = {"ms_per_step.rank0_median", "step_ms", "ms"};
 
 class ScratchDirectory {
@@ -129,46 +125,11 @@ void CheckBaselines(const Experiment& experiment, const ExperimentRuns& runs) {
 
 }  // namespace
 
-std::vector<std::string> CommandOf(const Configuration& configuration, const std::string& program) {
-  std::vector<std::string> words;
-  if (configuration.mpi > 0) {
-    words = {"mpirun", "-n", fmt::format("{}", configuration.mpi), "--oversubscribe"};
-  }
-  words.push_back(program);
-  const std::vector<std::string> arguments = configuration.Arguments();
-  words.insert(words.end(), arguments.begin(), arguments.end());
-  return words;
-}
-
-std::string CommandLineOf(const Configuration& configuration) {
-  std::string line;
-  for (const std::string& word : CommandOf(configuration, "hotrow"))
-    line += (line.empty() ? "" : " ") + ShellWord(word);
-  return line;
-}
-
-void CheckFlags(const Experiment& experiment) {
-  for (const Configuration& configuration : experiment.configurations) {
-    CLI::App app;
-    BenchFlags flags;
-    AddBenchFlags(app, flags);
-    MakeValuesStrict(app);
-    std::vector<std::string> words = configuration.Arguments();
-    words.erase(words.begin());                // "bench"
-    std::reverse(words.begin(), words.end());  // as CLI11 wants them
-    try {
-      app.parse(std::move(words));
-    } catch (const CLI::ParseError& e) {
-      Fail("configuration \"{}\": {}", configuration.name, e.what());
-    }
-  }
-}
-
-ExperimentRuns RunExperiment(const Experiment& experiment,
+ExperimentRuns RunExperiment(const Experiment& experiment, const std::string& program,
+                             const std::atomic<bool>& interrupted,
                              const std::function<void(const std::string&)>& progress) {
   const ScratchDirectory scratch;
   const std::string result = scratch.path() + "/result.json";
-  const std::string program = OwnPath();
   const std::size_t count = experiment.configurations.size();
   ExperimentRuns runs{.interrupted = false, .metric = "", .json = {}, .values = {}};
   runs.json.resize(count);
@@ -176,12 +137,12 @@ ExperimentRuns RunExperiment(const Experiment& experiment,
   for (std::int64_t round = 0; round < experiment.rounds; ++round) {
     for (std::size_t c = 0; c < count; ++c) {
       const Configuration& configuration = experiment.configurations[c];
-      std::vector<std::string> words = CommandOf(configuration, program);
+      std::vector<std::string> words = configuration.Command(program);
       words.insert(words.end(), {"--quiet", "--json", result});
       std::filesystem::remove(result);
-      const ChildResult child = RunChild(words, MpiEnvironment(), scratch.path());
+      const ChildResult child = RunChild(words, MpiEnvironment(), scratch.path(), interrupted);
       if (child.interrupted) return {.interrupted = true, .metric = "", .json = {}, .values = {}};
-      if (child.exit_code != kDone) FailLike(child, configuration);
+      if (child.exit_code != 0) FailLike(child, configuration);
       runs.json[c].push_back(ReadJson(result));
       runs.metric = FindMetric(runs.metric.empty() ? experiment.metric : runs.metric, runs.json[c].back(),
                                configuration.name);
@@ -193,4 +154,4 @@ ExperimentRuns RunExperiment(const Experiment& experiment,
   return runs;
 }
 
-}  // namespace hotrow::cli
+}  // namespace hotrow

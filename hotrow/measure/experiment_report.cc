@@ -1,18 +1,20 @@
-#include "cli/experiment_report.h"
+#include "hotrow/measure/experiment_report.h"
 
 #include <fmt/core.h>
 
-#include <ctime>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <nlohmann/json.hpp>
 #include <string_view>
+#include <system_error>
 
-#include "cli/experiment_run.h"
+#include "hotrow/base/error.h"
 #include "hotrow/base/size.h"
-#include "hotrow/machine/cores.h"
-#include "hotrow/machine/system.h"
+#include "hotrow/files/text_writer.h"
 #include "hotrow/trace/phase.h"
 
-namespace hotrow::cli {
+namespace hotrow {
 namespace {
 
 using Json = nlohmann::ordered_json;
@@ -95,24 +97,42 @@ std::string PhaseTable(const Experiment& experiment, const std::vector<Configura
 std::string Commands(const Experiment& experiment) {
   std::string text = "\n```\n";
   for (const Configuration& configuration : experiment.configurations)
-    text += CommandLineOf(configuration) + "\n";
+    text += configuration.CommandLine() + "\n";
   return text + "```\n";
 }
 
-}  // namespace
-
-Circumstances FindCircumstances(const std::string& path, std::int64_t rounds) {
-  const std::time_t now = std::time(nullptr);
-  std::tm local{};
-  localtime_r(&now, &local);
-  return {.date = fmt::format("{:04}-{:02}-{:02}", local.tm_year + 1900, local.tm_mon + 1, local.tm_mday),
-          .command = "hotrow experiment " + ShellWord(path) +
-                     (rounds > 0 ? fmt::format(" --rounds {}", rounds) : ""),
-          .commit = FindSourceCommit(),
-          .cpu = CpuName(),
-          .cores = AvailableCores(),
-          .memory_bytes = TotalMemory()};
+std::string ReadLog(const std::string& path) {
+  std::error_code ignored;
+  if (!std::filesystem::exists(path, ignored)) return "# Experiment log\n";
+  std::ifstream file(path, std::ios::binary);
+  std::string text(std::istreambuf_iterator<char>(file), {});
+  if (!file) Fail("--log {}: cannot be read", path);
+  return text;
 }
+
+// Whether a heading "## YYYY-MM-DD" begins here.
+bool IsDatedHeading(std::string_view text) {
+  constexpr std::string_view kForm = "## dddd-dd-dd";
+  if (text.size() < kForm.size()) return false;
+  for (std::size_t i = 0; i < kForm.size(); ++i) {
+    const bool fits = kForm[i] == 'd' ? text[i] >= '0' && text[i] <= '9' : text[i] == kForm[i];
+    if (!fits) return false;
+  }
+  return true;
+}
+
+// Where the newest section begins; npos: there is none.
+std::size_t FindNewest(std::string_view text) {
+  for (std::size_t line = 0; line < text.size();) {
+    if (IsDatedHeading(text.substr(line))) return line;
+    const std::size_t end = text.find('\n', line);
+    if (end == std::string_view::npos) break;
+    line = end + 1;
+  }
+  return std::string_view::npos;
+}
+
+}  // namespace
 
 std::string ExperimentSection(const Experiment& experiment, const std::string& metric,
                               const std::vector<ConfigurationResult>& results,
@@ -146,7 +166,7 @@ Json ExperimentJson(const Experiment& experiment, const std::string& metric,
     const ConfigurationResult& result = results[c];
     const PairedRatio& ratio = result.ratio;
     Json json = {{"name", configuration.name},
-                 {"command", CommandLineOf(configuration)},
+                 {"command", configuration.CommandLine()},
                  {"values", result.values},
                  {"median", result.median},
                  {"lowest", result.lowest},
@@ -181,4 +201,18 @@ Json ExperimentJson(const Experiment& experiment, const std::string& metric,
           {"configurations", configurations}};
 }
 
-}  // namespace hotrow::cli
+void AddToLog(const std::string& path, const std::string& section) {
+  std::string text = ReadLog(path);
+  const std::size_t newest = FindNewest(text);
+  if (newest != std::string_view::npos) {
+    text.insert(newest, section + "\n");
+  } else {
+    while (!text.empty() && text.back() == '\n') text.pop_back();
+    text += "\n\n" + section;
+  }
+  TextWriter file(path);
+  file.Print("{}", text);
+  file.Finish();
+}
+
+}  // namespace hotrow
