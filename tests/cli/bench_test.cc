@@ -125,8 +125,8 @@ TEST(Bench, SaysHowFarItIsAndWhatACapDoes) {
     EXPECT_EQ(loud.exit_code, 0) << loud.err;
     EXPECT_THAT(loud.err, HasSubstr(std::string(part) == "gemm" ? "step 1 of 3\n" : "warm-up step 1 of 2\n"));
     EXPECT_THAT(loud.err, HasSubstr(" rows, capped by --max-rows 50)"));
-    EXPECT_EQ(RunHotrow(Small({"--part", part, "--quiet"})).err, "");
   }
+  EXPECT_EQ(RunHotrow(Small({"--quiet"})).err, "");
   EXPECT_THAT(RunHotrow(Small({"--part", "sparse", "--max-rows", "3000"})).err,
               HasSubstr("(3108 rows, none capped by --max-rows 3000)"));
 }

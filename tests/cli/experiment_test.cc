@@ -127,7 +127,8 @@ TEST(Experiment, SweepsEveryCombinationAgainstItsOwnBaseline) {
 TEST(Experiment, ConfigurationsAtEveryPointOfASweep) {
   const TemporaryDirectory directory;
   const std::string both = directory.Write(
-      "b.toml", std::string("name = \"b\"\nmetric = \"limits.gather_rows_per_s\"\nrounds = 1\n") + kTiny +
+      "b.toml", std::string("name = \"b\"\nmetric = \"phases_ms.lookup\"\nrounds = 1\n") + kTiny +
+                    kLimitsOff +
                     "part = \"sparse\"\n[sweep]\nper-chip-batch = [16, 32]\n[[configuration]]\nname = \"a\"\n"
                     "[[configuration]]\nname = \"b\"\nflags = { reduction-units = 2 }\n");
   const ProgramResult result =

@@ -76,7 +76,7 @@ TEST_F(MpiProgram, SameBitsAsInOneProcess) {
   const TemporaryDirectory directory;
   const std::string mpi = directory.File("mpi.json");
   const std::string alone = directory.File("alone.json");
-  const ProgramResult result = OnRanks(2, kBench + kNoLimits + Words{"--json", mpi});
+  const ProgramResult result = OnRanks(2, kBench + Words{"--json", mpi});
   ASSERT_EQ(result.exit_code, 0) << result.err;
   Words one = kBench + kNoLimits + Words{"--json", alone};
   one[6] = "32";
@@ -86,6 +86,8 @@ TEST_F(MpiProgram, SameBitsAsInOneProcess) {
   EXPECT_EQ(a["transport"], "mpi");
   EXPECT_EQ(a["world"], 2);
   for (const char* key : {"losses", "weights_hash", "state_hash"}) EXPECT_EQ(a[key], b[key]) << key;
+  EXPECT_GT(a["limits"]["gemm_samples_per_s"], 0);
+  for (const auto& [name, ratio] : a["ratios"].items()) EXPECT_TRUE(ratio.is_null()) << name;
 }
 
 // What a launcher that started one process has started is an ordinary process, which may have thread ranks.
