@@ -5,6 +5,8 @@
 #include <cmath>
 #include <numbers>
 
+#include "hotrow/base/index.h"
+
 namespace hotrow {
 
 std::array<std::uint32_t, 4> RandomWords(std::uint64_t seed, RandomStream stream, std::uint64_t a,
@@ -31,7 +33,7 @@ std::uint32_t RandomSequence::NextWord() {
     words_ = RandomWords(seed_, stream_, counter_++, b_);
     left_ = 4;
   }
-  return words_[static_cast<std::size_t>(4 - left_--)];
+  return words_[Index(4 - left_--)];
 }
 
 double RandomSequence::NextNormal() {

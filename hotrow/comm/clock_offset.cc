@@ -5,6 +5,7 @@
 #include <span>
 #include <vector>
 
+#include "hotrow/base/index.h"
 #include "hotrow/comm/collectives.h"
 
 namespace hotrow {
@@ -25,7 +26,7 @@ std::int64_t Pass(Communicator& comm, int from, int to, std::int64_t value) {
 }  // namespace
 
 ClockOffset MeasureClockOffset(Communicator& comm, FunctionRef<std::int64_t()> clock) {
-  std::vector<ClockOffset> offsets(static_cast<std::size_t>(comm.size()));
+  std::vector<ClockOffset> offsets(Index(comm.size()));
   for (int peer = 1; peer < comm.size(); ++peer) {
     std::int64_t shortest = std::numeric_limits<std::int64_t>::max();
     for (int round = 0; round < kRoundTrips; ++round) {
@@ -36,11 +37,11 @@ ClockOffset MeasureClockOffset(Communicator& comm, FunctionRef<std::int64_t()> c
       const std::int64_t trip = clock() - asked;
       if (trip >= shortest) continue;
       shortest = trip;
-      offsets[static_cast<std::size_t>(peer)] = {asked + trip / 2 - theirs, (trip + 1) / 2};
+      offsets[Index(peer)] = {asked + trip / 2 - theirs, (trip + 1) / 2};
     }
   }
   Broadcast<ClockOffset>(comm, offsets);
-  return offsets[static_cast<std::size_t>(comm.rank())];
+  return offsets[Index(comm.rank())];
 }
 
 }  // namespace hotrow

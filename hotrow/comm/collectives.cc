@@ -5,6 +5,7 @@
 
 #include <string>
 
+#include "hotrow/base/index.h"
 #include "hotrow/base/join.h"
 
 namespace hotrow {
@@ -17,8 +18,8 @@ std::vector<std::string> GatherText(Communicator& comm, const std::string& mine,
   if (comm.rank() == root) {
     all.resize(sizes.size());
     for (int r = 0; r < comm.size(); ++r) {
-      std::string& text = all[static_cast<std::size_t>(r)];
-      text.resize(static_cast<std::size_t>(sizes[static_cast<std::size_t>(r)]));
+      std::string& text = all[Index(r)];
+      text.resize(Index(sizes[Index(r)]));
       parts.Receive(r, text);
     }
   }

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "hotrow/base/error.h"
+#include "hotrow/base/index.h"
 #include "hotrow/comm/communicator.h"
 
 namespace hotrow {
@@ -21,15 +22,10 @@ class Parts {
   static_assert(std::is_trivially_copyable_v<T>);
 
  public:
-  explicit Parts(const Communicator& comm)
-      : send_(static_cast<std::size_t>(comm.size())), receive_(send_.size()) {}
+  explicit Parts(const Communicator& comm) : send_(Index(comm.size())), receive_(send_.size()) {}
 
-  void Send(int peer, std::span<const T> data) {
-    send_[static_cast<std::size_t>(peer)] = std::as_bytes(data);
-  }
-  void Receive(int peer, std::span<T> data) {
-    receive_[static_cast<std::size_t>(peer)] = std::as_writable_bytes(data);
-  }
+  void Send(int peer, std::span<const T> data) { send_[Index(peer)] = std::as_bytes(data); }
+  void Receive(int peer, std::span<T> data) { receive_[Index(peer)] = std::as_writable_bytes(data); }
   Request Start(Communicator& comm, Op op = Op::kAllToAll) const {
     return comm.StartAllToAll(send_, receive_, op);
   }
@@ -46,9 +42,9 @@ std::vector<std::span<T>> Cut(std::span<T> data, std::span<const std::int64_t> c
   parts.reserve(counts.size());
   std::size_t begin = 0;
   for (std::int64_t count : counts) {
-    HOTROW_CHECK(count >= 0 && static_cast<std::size_t>(count) <= data.size() - begin);
-    parts.push_back(data.subspan(begin, static_cast<std::size_t>(count)));
-    begin += static_cast<std::size_t>(count);
+    HOTROW_CHECK(count >= 0 && Index(count) <= data.size() - begin);
+    parts.push_back(data.subspan(begin, Index(count)));
+    begin += Index(count);
   }
   HOTROW_CHECK(begin == data.size());
   return parts;
@@ -60,7 +56,7 @@ template <typename T>
 Request StartAllToAllV(Communicator& comm, std::span<const T> send, std::span<const std::int64_t> send_counts,
                        std::span<T> receive, std::span<const std::int64_t> receive_counts,
                        Op op = Op::kAllToAll) {
-  const auto ranks = static_cast<std::size_t>(comm.size());
+  const auto ranks = Index(comm.size());
   HOTROW_CHECK(send_counts.size() == ranks && receive_counts.size() == ranks);
   const auto sent = Cut(send, send_counts);
   const auto received = Cut(receive, receive_counts);
@@ -76,7 +72,7 @@ Request StartAllToAllV(Communicator& comm, std::span<const T> send, std::span<co
 template <typename T>
 Request StartAllToAll(Communicator& comm, std::span<const T> send, std::span<T> receive,
                       Op op = Op::kAllToAll) {
-  const auto ranks = static_cast<std::size_t>(comm.size());
+  const auto ranks = Index(comm.size());
   HOTROW_CHECK(send.size() == receive.size() && send.size() % ranks == 0);
   const std::size_t count = send.size() / ranks;
   Parts<T> parts(comm);
@@ -96,11 +92,11 @@ void AllToAll(Communicator& comm, std::span<const T> send, std::span<T> receive)
 /// place.
 template <typename T>
 Request StartAllGatherInPlace(Communicator& comm, std::span<const std::span<T>> all, Op op = Op::kAllGather) {
-  HOTROW_CHECK(all.size() == static_cast<std::size_t>(comm.size()));
+  HOTROW_CHECK(all.size() == Index(comm.size()));
   Parts<T> parts(comm);
   for (int r = 0; r < comm.size(); ++r) {
-    parts.Send(r, all[static_cast<std::size_t>(comm.rank())]);
-    parts.Receive(r, all[static_cast<std::size_t>(r)]);
+    parts.Send(r, all[Index(comm.rank())]);
+    parts.Receive(r, all[Index(r)]);
   }
   return parts.Start(comm, op);
 }
@@ -108,11 +104,11 @@ Request StartAllGatherInPlace(Communicator& comm, std::span<const std::span<T>> 
 /// all = every rank's `mine`; the same number from each.
 template <typename T>
 void AllGather(Communicator& comm, std::span<const T> mine, std::span<T> all) {
-  HOTROW_CHECK(all.size() == mine.size() * static_cast<std::size_t>(comm.size()));
+  HOTROW_CHECK(all.size() == mine.size() * Index(comm.size()));
   Parts<T> parts(comm);
   for (int r = 0; r < comm.size(); ++r) {
     parts.Send(r, mine);
-    parts.Receive(r, all.subspan(static_cast<std::size_t>(r) * mine.size(), mine.size()));
+    parts.Receive(r, all.subspan(Index(r) * mine.size(), mine.size()));
   }
   parts.Start(comm, Op::kAllGather).Wait();
 }
@@ -120,7 +116,7 @@ void AllGather(Communicator& comm, std::span<const T> mine, std::span<T> all) {
 /// One value from every rank.
 template <typename T>
 std::vector<T> AllGather(Communicator& comm, const T& mine) {
-  std::vector<T> all(static_cast<std::size_t>(comm.size()));
+  std::vector<T> all(Index(comm.size()));
   AllGather<T>(comm, std::span<const T>(&mine, 1), all);
   return all;
 }
@@ -133,7 +129,7 @@ std::vector<std::vector<T>> AllGatherV(Communicator& comm, std::span<const T> mi
   Parts<T> parts(comm);
   all.reserve(sizes.size());
   for (int r = 0; r < comm.size(); ++r) {
-    all.emplace_back(static_cast<std::size_t>(sizes[static_cast<std::size_t>(r)]));
+    all.emplace_back(Index(sizes[Index(r)]));
     parts.Send(r, mine);
     parts.Receive(r, all.back());
   }
@@ -158,7 +154,7 @@ void Broadcast(Communicator& comm, std::span<T> data, int root = 0) {
 /// Element-wise over ranks, in place. Every rank receives all: for timings and flags, not for gradients.
 template <typename T>
 void AllReduceMax(Communicator& comm, std::span<T> data) {
-  std::vector<T> all(data.size() * static_cast<std::size_t>(comm.size()));
+  std::vector<T> all(data.size() * Index(comm.size()));
   AllGather<T>(comm, data, all);
   for (std::size_t i = 0; i < all.size(); ++i) {
     data[i % data.size()] = std::max(data[i % data.size()], all[i]);
@@ -171,7 +167,7 @@ T AllReduceMax(Communicator& comm, T value) {
 }
 template <typename T>
 void AllReduceMin(Communicator& comm, std::span<T> data) {
-  std::vector<T> all(data.size() * static_cast<std::size_t>(comm.size()));
+  std::vector<T> all(data.size() * Index(comm.size()));
   AllGather<T>(comm, data, all);
   for (std::size_t i = 0; i < all.size(); ++i) {
     data[i % data.size()] = std::min(data[i % data.size()], all[i]);

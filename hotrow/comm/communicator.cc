@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "hotrow/base/error.h"
+#include "hotrow/base/index.h"
 
 namespace hotrow {
 
@@ -45,8 +46,8 @@ void Communicator::Barrier() { DoBarrier(); }
 
 Request Communicator::StartAllToAll(std::span<const SendPart> send, std::span<const ReceivePart> receive,
                                     Op op) {
-  const auto ranks = static_cast<std::size_t>(size());
-  const auto self = static_cast<std::size_t>(rank());
+  const auto ranks = Index(size());
+  const auto self = Index(rank());
   HOTROW_CHECK(send.size() == ranks && receive.size() == ranks);
   HOTROW_CHECK(send[self].size() == receive[self].size());
   if (!send[self].empty() && send[self].data() != receive[self].data()) {

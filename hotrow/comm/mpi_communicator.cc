@@ -16,7 +16,7 @@ namespace hotrow::internal {
 namespace {
 
 int TagOf(Op op) { return 1 + static_cast<int>(op); }
-std::string_view NameOfTag(int tag) { return kOpNames.at(static_cast<std::size_t>(tag - 1)); }
+std::string_view NameOfTag(int tag) { return kOpNames.at(Index(tag - 1)); }
 
 int ErrorClass(int code) {
   int error_class = MPI_SUCCESS;
@@ -30,7 +30,7 @@ void ForEachMessage(std::span<const Part> parts, int self, std::int64_t max_byte
   const int ranks = static_cast<int>(parts.size());
   for (int k = 1; k < ranks; ++k) {
     const int peer = (self + k) % ranks;  // not every rank to rank 0 first
-    const Part part = parts[static_cast<std::size_t>(peer)];
+    const Part part = parts[Index(peer)];
     const auto bytes = static_cast<std::int64_t>(part.size());
     for (std::int64_t begin = 0; begin < bytes; begin += max_bytes) {
       message(part.data() + begin, static_cast<int>(std::min(max_bytes, bytes - begin)), peer);

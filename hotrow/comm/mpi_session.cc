@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "hotrow/base/error.h"
+#include "hotrow/base/index.h"
 #include "hotrow/comm/mpi_communicator.h"
 
 namespace hotrow {
@@ -43,7 +44,7 @@ struct MpiSession::State {
   void FindHostNumber(int rank) {
     int leader = 0;
     CheckMpi(MPI_Allreduce(&rank, &leader, 1, MPI_INT, MPI_MIN, host), "MPI_Allreduce");
-    std::vector<int> leaders(static_cast<std::size_t>(world.size()));
+    std::vector<int> leaders(Index(world.size()));
     CheckMpi(MPI_Allgather(&leader, 1, MPI_INT, leaders.data(), 1, MPI_INT, MPI_COMM_WORLD), "MPI_Allgather");
     for (std::size_t r = 0; r < leaders.size(); ++r) {
       host_number += leaders[r] == static_cast<int>(r) && leaders[r] < leader;

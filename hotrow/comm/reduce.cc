@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "hotrow/base/error.h"
+#include "hotrow/base/index.h"
 #include "hotrow/base/tree_sum.h"
 #include "hotrow/comm/collectives.h"
 
@@ -48,13 +49,13 @@ void TreeSum(std::span<const T* const> sources, std::int64_t count, T* out) {
     const std::int64_t size = std::min(block, count - begin);
     const auto merge = [&](int into, int from) {
       T* sum = partial.data() + into * block;
-      Add(slots[static_cast<std::size_t>(into)], slots[static_cast<std::size_t>(from)], size, sum);
-      slots[static_cast<std::size_t>(into)] = sum;
+      Add(slots[Index(into)], slots[Index(from)], size, sum);
+      slots[Index(into)] = sum;
     };
     TreeStack stack;
     for (std::size_t r = 0; r < sources.size(); ++r) {
       const int slot = stack.Push(r, merge);
-      slots[static_cast<std::size_t>(slot)] = sources[r] + begin;
+      slots[Index(slot)] = sources[r] + begin;
     }
     stack.Finish(merge);
     if (slots[0] != out + begin) std::copy_n(slots[0], size, out + begin);
@@ -81,8 +82,7 @@ void PendingSum<T>::StartAllReduce(Communicator& comm, std::span<T> data, bool p
   const Slice mine = ReduceSlice(comm, static_cast<std::int64_t>(data.size()), comm.rank());
   comm_ = &comm;
   data_ = data;
-  out_ = whole ? data
-               : data.subspan(static_cast<std::size_t>(mine.begin), static_cast<std::size_t>(mine.size()));
+  out_ = whole ? data : data.subspan(Index(mine.begin), Index(mine.size()));
   all_ = whole ? std::span<T>() : data;
   Start(Op::kAllReduce, whole, present);
 }
@@ -98,19 +98,19 @@ void PendingSum<T>::Start(Op op, bool whole, bool present) {
   }
   const auto mine = static_cast<std::int64_t>(out_.size());
   staging_.EnsureSize(mine * ranks);
-  sources_.assign(static_cast<std::size_t>(ranks), nullptr);
+  sources_.assign(Index(ranks), nullptr);
   Parts<T> parts(*comm_);
   for (int r = 0; r < ranks; ++r) {
     const Slice theirs = slice(r);
     const T* give = present ? data_.data() + theirs.begin : nothing_.data();
     if (r == comm_->rank()) {
-      sources_[static_cast<std::size_t>(r)] = give;  // summed where it lies
+      sources_[Index(r)] = give;  // summed where it lies
       continue;
     }
     T* received = staging_.data() + r * mine;
-    sources_[static_cast<std::size_t>(r)] = received;
-    parts.Send(r, std::span<const T>(give, static_cast<std::size_t>(theirs.size())));
-    parts.Receive(r, std::span<T>(received, static_cast<std::size_t>(mine)));
+    sources_[Index(r)] = received;
+    parts.Send(r, std::span<const T>(give, Index(theirs.size())));
+    parts.Receive(r, std::span<T>(received, Index(mine)));
   }
   request_ = parts.Start(*comm_, op);
 }
@@ -130,8 +130,7 @@ Request StartAllGatherSlices(Communicator& comm, std::span<T> data, Op op) {
   std::vector<std::span<T>> slices;
   for (int r = 0; r < comm.size(); ++r) {
     const Slice slice = ReduceSlice(comm, static_cast<std::int64_t>(data.size()), r);
-    slices.push_back(
-        data.subspan(static_cast<std::size_t>(slice.begin), static_cast<std::size_t>(slice.size())));
+    slices.push_back(data.subspan(Index(slice.begin), Index(slice.size())));
   }
   return StartAllGatherInPlace<T>(comm, slices, op);
 }

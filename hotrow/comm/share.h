@@ -8,6 +8,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "hotrow/base/index.h"
 #include "hotrow/comm/communicator.h"
 
 namespace hotrow {
@@ -26,7 +27,7 @@ class Share {
   Share(Communicator& comm, std::span<T> mine) : comm_(comm), exceptions_(std::uncaught_exceptions()) {
     // A const T is published all the same; spans() gives it back as it came.
     using Bytes = std::span<std::byte>;
-    spans_.resize(static_cast<std::size_t>(comm.size()));
+    spans_.resize(Index(comm.size()));
     const Bytes bytes(reinterpret_cast<std::byte*>(const_cast<std::remove_const_t<T>*>(mine.data())),
                       mine.size_bytes());
     const std::vector<Bytes> peers = comm_.BeginShare(bytes, &id_);

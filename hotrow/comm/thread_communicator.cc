@@ -7,6 +7,7 @@
 #include <stdexcept>
 
 #include "hotrow/base/error.h"
+#include "hotrow/base/index.h"
 
 namespace hotrow::internal {
 
@@ -45,7 +46,7 @@ std::unique_ptr<Request::Pending> ThreadCommunicator::DoStart(std::span<const Se
 bool ThreadCommunicator::Pull(Lock& lock, Transfer& transfer) {
   if (transfer.missing == 0) return false;
   auto& slots = transfer.operation->slots;
-  const auto self = static_cast<std::size_t>(rank_);
+  const auto self = Index(rank_);
   const std::size_t ranks = slots.size();
   ready_.clear();
   // Ranks begin with the one after them, so that they do not all read the same memory at once.
@@ -60,21 +61,21 @@ bool ThreadCommunicator::Pull(Lock& lock, Transfer& transfer) {
   }
   if (ready_.empty()) return false;
   for (int peer : ready_) {
-    ++slots[static_cast<std::size_t>(peer)].copying;
-    transfer.taken[static_cast<std::size_t>(peer)] = true;
+    ++slots[Index(peer)].copying;
+    transfer.taken[Index(peer)] = true;
   }
   transfer.missing -= static_cast<int>(ready_.size());
 
   lock.unlock();
   for (int peer : ready_) {
-    const auto r = static_cast<std::size_t>(peer);
+    const auto r = Index(peer);
     const SendPart part = slots[r].send[self];
     if (!part.empty()) std::memcpy(transfer.receive[r].data(), part.data(), part.size());
   }
   lock.lock();
 
   for (int peer : ready_) {
-    ThreadExchange::Slot& slot = slots[static_cast<std::size_t>(peer)];
+    ThreadExchange::Slot& slot = slots[Index(peer)];
     --slot.copying;
     if (!slot.send[self].empty()) --slot.unpulled;
     if (slot.unpulled == 0 || slot.abandoned) exchange_.Wake(peer);
@@ -97,7 +98,7 @@ void ThreadCommunicator::Progress() {
 void ThreadCommunicator::Wait(Transfer& transfer, bool until_sent) {
   Lock lock = exchange_.Acquire();
   const auto deadline = exchange_.Deadline();
-  const ThreadExchange::Slot& own = transfer.operation->slots[static_cast<std::size_t>(rank_)];
+  const ThreadExchange::Slot& own = transfer.operation->slots[Index(rank_)];
   for (;;) {
     exchange_.ThrowIfAborted();
     const bool pulled = PullAll(lock);
@@ -115,14 +116,14 @@ void ThreadCommunicator::Forget(Transfer& transfer) {
 void ThreadCommunicator::Abandon(Transfer& transfer) noexcept {
   Lock lock = exchange_.Acquire();
   exchange_.Abort(rank_, nullptr);
-  ThreadExchange::Slot& own = transfer.operation->slots[static_cast<std::size_t>(rank_)];
+  ThreadExchange::Slot& own = transfer.operation->slots[Index(rank_)];
   own.abandoned = true;
   exchange_.SleepUntil(lock, rank_, [&] { return own.copying == 0; });
   Forget(transfer);
 }
 
 void ThreadCommunicator::DoBarrier() {
-  const std::vector<SendPart> send(static_cast<std::size_t>(size()));
+  const std::vector<SendPart> send(Index(size()));
   const std::vector<ReceivePart> receive(send.size());
   Request(DoStart(send, receive, Op::kBarrier)).Wait();
 }
@@ -130,13 +131,13 @@ void ThreadCommunicator::DoBarrier() {
 std::vector<std::span<std::byte>> ThreadCommunicator::BeginShare(std::span<std::byte> mine,
                                                                  std::uint64_t* id) {
   using Published = std::span<std::byte>;
-  std::vector<Published> all(static_cast<std::size_t>(size()));
+  std::vector<Published> all(Index(size()));
   std::vector<SendPart> send(all.size(), std::as_bytes(std::span(&mine, 1)));
   std::vector<ReceivePart> receive(all.size());
   for (std::size_t r = 0; r < all.size(); ++r) {
     receive[r] = std::as_writable_bytes(std::span(&all[r], 1));
   }
-  all[static_cast<std::size_t>(rank_)] = mine;
+  all[Index(rank_)] = mine;
   *id = next_;
   auto started = DoStart(send, receive, Op::kShare);
   try {

@@ -8,13 +8,12 @@
 #include <utility>
 
 #include "hotrow/base/error.h"
+#include "hotrow/base/index.h"
 #include "hotrow/base/join.h"
 
 namespace hotrow::internal {
 
 namespace {
-
-std::size_t Index(int rank) { return static_cast<std::size_t>(rank); }
 
 std::string_view Name(Op op) { return kOpNames[static_cast<std::size_t>(op)]; }
 

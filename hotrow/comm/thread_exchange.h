@@ -20,6 +20,7 @@
 #include <span>
 #include <vector>
 
+#include "hotrow/base/index.h"
 #include "hotrow/comm/communicator.h"
 
 namespace hotrow::internal {
@@ -65,7 +66,7 @@ class ThreadExchange {
   /// The rank is done with the operation; the last one frees it for reuse.
   void Done(Operation& operation);
 
-  void Wake(int rank) { sleepers_[static_cast<std::size_t>(rank)].notify_all(); }
+  void Wake(int rank) { sleepers_[Index(rank)].notify_all(); }
   /// Sleeps until something may have changed. Throws when `operation` can never be complete, or at the
   /// deadline.
   using Clock = std::chrono::steady_clock;
@@ -80,7 +81,7 @@ class ThreadExchange {
   /// Sleeps until done(), whatever happens to the world.
   template <typename Done>
   void SleepUntil(Lock& lock, int rank, Done&& done) {
-    sleepers_[static_cast<std::size_t>(rank)].wait(lock, done);
+    sleepers_[Index(rank)].wait(lock, done);
   }
 
   /// Rethrows the first failure, if there was one. Without the lock, when all ranks are gone.

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "hotrow/base/error.h"
+#include "hotrow/base/index.h"
 #include "hotrow/comm/thread_communicator.h"
 #include "hotrow/comm/thread_exchange.h"
 #include "hotrow/machine/start_thread.h"
@@ -49,7 +50,7 @@ void RunThreadRanks(int ranks, FunctionRef<void(Communicator&)> body, const Thre
   HOTROW_CHECK(ranks >= 1);
   ThreadExchange exchange(ranks, options.timeout_seconds);
   std::vector<std::thread> threads;
-  threads.reserve(static_cast<std::size_t>(ranks - 1));
+  threads.reserve(Index(ranks - 1));
   try {
     for (int rank = 1; rank < ranks; ++rank) {
       threads.push_back(StartThread([&exchange, rank, body] { RunRank(exchange, rank, body); }));

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "hotrow/base/error.h"
+#include "hotrow/base/index.h"
 #include "hotrow/base/interrupted.h"
 #include "hotrow/base/rng.h"
 #include "hotrow/base/size.h"
@@ -54,7 +55,7 @@ double Centred(double x, std::size_t column) {
 std::vector<double> Normals(std::uint64_t seed, std::uint64_t salt, std::uint32_t feature,
                             std::int64_t count) {
   RandomSequence random(MixSeed(seed, salt), RandomStream::kPlanted, feature);
-  std::vector<double> values(static_cast<std::size_t>(count));
+  std::vector<double> values(Index(count));
   for (double& value : values) value = random.NextNormal();
   return values;
 }
@@ -130,7 +131,7 @@ double PlantedModel::RawScore(const PlantedSample& sample) const {
     score += linear_[c] * x;
     if (c == kSquare) score += std::sqrt(0.5 * kSquareShare) * x * x;
   }
-  const auto id = [&](std::size_t f) { return static_cast<std::size_t>(sample.ids[f]); };
+  const auto id = [&](std::size_t f) { return Index(sample.ids[f]); };
   for (std::size_t f = 0; f < kCriteoSparse; ++f) score += effects_[f][id(f)];
   for (const Pair& pair : kPairs) score += factors_[pair.a][id(pair.a)] * factors_[pair.b][id(pair.b)];
   return score;
@@ -159,8 +160,8 @@ PlantedReport WritePlanted(const PlantedModel& model, std::int64_t first, std::i
   }
   std::vector<double> log_odds;
   std::vector<float> labels;
-  log_odds.reserve(static_cast<std::size_t>(samples));
-  labels.reserve(static_cast<std::size_t>(samples));
+  log_odds.reserve(Index(samples));
+  labels.reserve(Index(samples));
   for (std::int64_t i = first; i < first + samples; ++i) {
     ThrowIfInterrupted(interrupted);
     const PlantedSample sample = model.Sample(i);

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "hotrow/base/error.h"
+#include "hotrow/base/index.h"
 
 namespace hotrow {
 namespace {
@@ -89,7 +90,7 @@ std::vector<std::int64_t> ParseRows(const std::string& text, std::int64_t max_ro
 }
 
 std::vector<std::int32_t> ParseMultiHot(const std::string& text, std::int64_t features) {
-  if (text == "one") return std::vector<std::int32_t>(static_cast<std::size_t>(features), 1);
+  if (text == "one") return std::vector<std::int32_t>(Index(features), 1);
   std::vector<std::int32_t> sizes;
   if (text == "mlperf") {
     sizes = MlperfMultiHot();

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "hotrow/base/index.h"
 #include "hotrow/base/size.h"
 #include "hotrow/machine/buffer.h"
 
@@ -29,10 +30,8 @@ class Arena {
   /// Makes the memory, all zeros. No Add after it.
   void Allocate() { memory_.EnsureSize(end_); }
 
-  float* at(std::int64_t index) { return memory_.data() + offsets_[static_cast<std::size_t>(index)]; }
-  const float* at(std::int64_t index) const {
-    return memory_.data() + offsets_[static_cast<std::size_t>(index)];
-  }
+  float* at(std::int64_t index) { return memory_.data() + offsets_[Index(index)]; }
+  const float* at(std::int64_t index) const { return memory_.data() + offsets_[Index(index)]; }
 
  private:
   std::vector<std::int64_t> offsets_;

@@ -8,6 +8,7 @@
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
+#include "hotrow/base/index.h"
 #include "hotrow/dense/lanes-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -22,7 +23,7 @@ void DotForwardSimd(const float* x, std::int64_t rows, std::int64_t vectors, std
   for (std::int64_t row = 0; row < rows; ++row) {
     const float* first = x + row * vectors * dim;
     float* to = out + row * out_stride;
-    std::memcpy(to, first, static_cast<std::size_t>(dim) * sizeof(float));
+    std::memcpy(to, first, Index(dim) * sizeof(float));
     to += dim;
     for (std::int64_t i = 0; i < vectors; ++i) {
       const float* a = first + i * dim;

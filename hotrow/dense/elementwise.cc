@@ -8,6 +8,7 @@
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
+#include "hotrow/base/index.h"
 #include "hotrow/dense/lanes-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -163,8 +164,7 @@ void CopyRows(const float* from, std::int64_t from_stride, std::int64_t rows, st
               std::int64_t to_stride) {
   if (columns == 0) return;  // then `from` may be null, which memcpy does not take
   for (std::int64_t row = 0; row < rows; ++row) {
-    std::memcpy(to + row * to_stride, from + row * from_stride,
-                static_cast<std::size_t>(columns) * sizeof(float));
+    std::memcpy(to + row * to_stride, from + row * from_stride, Index(columns) * sizeof(float));
   }
 }
 

@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "hotrow/base/error.h"
+#include "hotrow/base/index.h"
 
 namespace hotrow {
 namespace {
@@ -126,7 +127,7 @@ struct Gemm::Impl {
 
   void AddArgument(int index, memory& object, const memory::desc& layout) {
     object = memory(layout, engine, nullptr);
-    arguments[static_cast<std::size_t>(num_arguments++)] = {index, object.get()};
+    arguments[Index(num_arguments++)] = {index, object.get()};
   }
 
   Impl(const GemmSpec& gemm_spec, const memory::desc& a_layout, const memory::desc& b_layout,

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "hotrow/base/error.h"
+#include "hotrow/base/index.h"
 
 namespace hotrow {
 namespace {
@@ -10,7 +11,7 @@ namespace {
 constexpr std::size_t kRowCountsKept = 16;
 
 const Parameter& At(const Parameters& parameters, std::int64_t index) {
-  return parameters.list()[static_cast<std::size_t>(index)];
+  return parameters.list()[Index(index)];
 }
 
 }  // namespace

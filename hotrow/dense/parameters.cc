@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "hotrow/base/error.h"
+#include "hotrow/base/index.h"
 #include "hotrow/base/size.h"
 
 namespace hotrow {
@@ -56,7 +57,7 @@ void Parameters::ZeroPadding(float* flat, Slice part) const {
 }
 
 void Parameters::Export(std::int64_t index, const float* flat, std::span<float> out) const {
-  const Parameter& p = list_[static_cast<std::size_t>(index)];
+  const Parameter& p = list_[Index(index)];
   HOTROW_CHECK(static_cast<std::int64_t>(out.size()) == p.size());
   const float* in = flat + p.offset;
   if (!p.transposed) {
@@ -70,7 +71,7 @@ void Parameters::Export(std::int64_t index, const float* flat, std::span<float> 
 }
 
 void Parameters::Import(std::int64_t index, std::span<const float> in, float* flat) const {
-  const Parameter& p = list_[static_cast<std::size_t>(index)];
+  const Parameter& p = list_[Index(index)];
   HOTROW_CHECK(static_cast<std::int64_t>(in.size()) == p.size());
   float* out = flat + p.offset;
   if (!p.transposed) {
@@ -88,11 +89,11 @@ std::uint64_t Parameters::Hash(const float* flat) const {
   for (const Parameter& p : list_) {
     if (p.transposed) widest = std::max(widest, p.rows);
   }
-  std::vector<float> lines(static_cast<std::size_t>(widest * kLine));
+  std::vector<float> lines(Index(widest * kLine));
   XXH3_state_t* state = XXH3_createState();
   HOTROW_CHECK(state != nullptr);
   const auto update = [&](const float* data, std::int64_t count) {
-    XXH3_64bits_update(state, data, static_cast<std::size_t>(count) * sizeof(float));
+    XXH3_64bits_update(state, data, Index(count) * sizeof(float));
   };
   std::uint64_t sum = 0;
   for (const Parameter& p : list_) {

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "hotrow/base/index.h"
 #include "hotrow/base/size.h"
 #include "hotrow/machine/buffer.h"
 
@@ -40,12 +41,8 @@ class Parameters {
   std::int64_t padded_size() const { return padded_size_; }  ///< floats of the flat array
   float* weights() { return weights_.data(); }
   const float* weights() const { return weights_.data(); }
-  float* weights(std::int64_t index) {
-    return weights_.data() + list_[static_cast<std::size_t>(index)].offset;
-  }
-  const float* weights(std::int64_t index) const {
-    return weights_.data() + list_[static_cast<std::size_t>(index)].offset;
-  }
+  float* weights(std::int64_t index) { return weights_.data() + list_[Index(index)].offset; }
+  const float* weights(std::int64_t index) const { return weights_.data() + list_[Index(index)].offset; }
 
   /// Copies a parameter out of `flat` (weights, a gradient or state) in TorchRec's shape and order, or in.
   void Export(std::int64_t index, const float* flat, std::span<float> out) const;

@@ -10,6 +10,7 @@
 #include <filesystem>
 
 #include "hotrow/base/error.h"
+#include "hotrow/base/index.h"
 #include "hotrow/files/output_path.h"
 
 namespace hotrow {
@@ -76,7 +77,7 @@ void NewFile::Write(const char* data, std::size_t bytes) {
     if (wrote < 0 && errno == EINTR) continue;
     if (wrote <= 0) FailWrite();
     data += wrote;
-    bytes -= static_cast<std::size_t>(wrote);
+    bytes -= Index(wrote);
   }
 }
 

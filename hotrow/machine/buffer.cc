@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "hotrow/base/index.h"
 #include "hotrow/base/size.h"
 #include "hotrow/machine/system.h"
 
@@ -23,8 +24,7 @@ constexpr std::int64_t kHugePage = std::int64_t{2} << 20;
 // Anonymous mappings of a huge page or more are aligned to it, or their first and last pages stay small.
 void* Map(std::int64_t bytes, int protection, int flags) {
   const std::int64_t slack = bytes >= kHugePage ? kHugePage : 0;
-  void* raw = mmap(nullptr, static_cast<std::size_t>(bytes + slack), protection,
-                   MAP_PRIVATE | MAP_ANONYMOUS | flags, -1, 0);
+  void* raw = mmap(nullptr, Index(bytes + slack), protection, MAP_PRIVATE | MAP_ANONYMOUS | flags, -1, 0);
   if (raw == MAP_FAILED) FailMemory("map", bytes);
   if (slack == 0) return raw;
   const auto address = reinterpret_cast<std::uintptr_t>(raw);
@@ -33,7 +33,7 @@ void* Map(std::int64_t bytes, int protection, int flags) {
   const std::uintptr_t tail = address + static_cast<std::uintptr_t>(slack) - aligned;
   if (tail > 0) munmap(reinterpret_cast<void*>(aligned + static_cast<std::uintptr_t>(bytes)), tail);
   void* data = reinterpret_cast<void*>(aligned);
-  madvise(data, static_cast<std::size_t>(bytes),
+  madvise(data, Index(bytes),
           MADV_HUGEPAGE);  // advice: a kernel without huge pages says no
   return data;
 }
@@ -64,7 +64,7 @@ MappedMemory MappedMemory::Reserve(std::int64_t bytes) {
 }
 
 MappedMemory::~MappedMemory() {
-  if (data_ != nullptr) munmap(data_, static_cast<std::size_t>(bytes_));
+  if (data_ != nullptr) munmap(data_, Index(bytes_));
 }
 
 void MappedMemory::Commit(std::int64_t begin, std::int64_t end) {
@@ -73,7 +73,7 @@ void MappedMemory::Commit(std::int64_t begin, std::int64_t end) {
   const std::int64_t last = RoundUp(end, kHugePage);
   if (first == last) return;
   void* data = static_cast<char*>(data_) + first;
-  const auto bytes = static_cast<std::size_t>(last - first);
+  const auto bytes = Index(last - first);
   if (mprotect(data, bytes, PROT_READ | PROT_WRITE) != 0) FailMemory("commit", last - first);
 }
 

@@ -6,6 +6,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "hotrow/base/index.h"
 #include "hotrow/base/size.h"
 
 namespace hotrow {
@@ -66,8 +67,8 @@ class Buffer {
   std::int64_t size() const { return size_; }
   T& operator[](std::int64_t i) { return data()[i]; }
   const T& operator[](std::int64_t i) const { return data()[i]; }
-  std::span<T> span() { return {data(), static_cast<std::size_t>(size_)}; }
-  std::span<const T> span() const { return {data(), static_cast<std::size_t>(size_)}; }
+  std::span<T> span() { return {data(), Index(size_)}; }
+  std::span<const T> span() const { return {data(), Index(size_)}; }
 
  private:
   MappedMemory memory_;

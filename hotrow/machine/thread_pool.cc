@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "hotrow/base/error.h"
+#include "hotrow/base/index.h"
 #include "hotrow/machine/start_thread.h"
 
 namespace hotrow {
@@ -74,7 +75,7 @@ struct ThreadPool::State {
 
 ThreadPool::ThreadPool(int threads) : state_(std::make_unique<State>()) {
   HOTROW_CHECK(threads >= 1);
-  state_->workers.reserve(static_cast<std::size_t>(threads - 1));
+  state_->workers.reserve(Index(threads - 1));
   for (int thread = 1; thread < threads; ++thread) {
     state_->workers.push_back(StartThread([state = state_.get(), thread] { state->WorkerLoop(thread); }));
   }

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "hotrow/base/error.h"
+#include "hotrow/base/index.h"
 #include "hotrow/base/size.h"
 #include "hotrow/plan/plan_queries.h"
 
@@ -58,7 +59,7 @@ std::vector<std::int64_t> Balance(const std::vector<Piece>& pieces, std::int64_t
   std::iota(order.begin(), order.end(), std::size_t{0});
   std::ranges::stable_sort(
       order, [&](std::size_t a, std::size_t b) { return pieces[a].cost.larger() > pieces[b].cost.larger(); });
-  std::vector<Cost> load(static_cast<std::size_t>(bins));
+  std::vector<Cost> load(Index(bins));
   std::vector<std::int64_t> pieces_in(load.size(), 0);
   std::vector<std::int64_t> bin_of(pieces.size());
   for (const std::size_t p : order) {

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "hotrow/base/error.h"
+#include "hotrow/base/index.h"
 #include "hotrow/files/strict_json.h"
 #include "hotrow/files/text_writer.h"
 
@@ -167,7 +168,7 @@ std::string ReadWhole(const std::string& path) {
   std::vector<char> block(1 << 16);
   while (file) {
     file.read(block.data(), static_cast<std::streamsize>(block.size()));
-    text.append(block.data(), static_cast<std::size_t>(file.gcount()));
+    text.append(block.data(), Index(file.gcount()));
     if (static_cast<std::int64_t>(text.size()) > kMaxFileBytes) {
       Fail("{}: more than {} bytes, which no plan file has", path, kMaxFileBytes);
     }

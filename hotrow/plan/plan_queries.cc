@@ -4,6 +4,7 @@
 #include <tuple>
 
 #include "hotrow/base/error.h"
+#include "hotrow/base/index.h"
 
 namespace hotrow {
 
@@ -52,10 +53,10 @@ RowSplit RowSplitOf(const TablePlan& table, std::int64_t world) {
 std::vector<RankBytes> BytesPerRank(const ShardingPlan& plan, std::span<const TableShape> model) {
   HOTROW_CHECK(plan.tables.size() == model.size());
   constexpr std::int64_t kFloat = sizeof(float);
-  std::vector<RankBytes> bytes(static_cast<std::size_t>(plan.world));
+  std::vector<RankBytes> bytes(Index(plan.world));
   for (std::size_t t = 0; t < model.size(); ++t) {
     for (const PlanShard& shard : plan.tables[t].shards) {
-      RankBytes& rank = bytes[static_cast<std::size_t>(shard.rank)];
+      RankBytes& rank = bytes[Index(shard.rank)];
       const std::int64_t state =
           CheckedAdd(CheckedMul(shard.columns, model[t].state_per_element), model[t].state_per_row);
       const std::int64_t row_bytes = CheckedMul(shard.rows, kFloat);
@@ -71,7 +72,7 @@ RankBytes MostBytesOf(std::vector<RankBytes> ranks, std::int64_t count) {
   std::ranges::sort(ranks, std::ranges::greater(), &RankBytes::total);
   RankBytes most;
   for (std::int64_t r = 0; r < std::min(count, std::ssize(ranks)); ++r) {
-    const RankBytes& rank = ranks[static_cast<std::size_t>(r)];
+    const RankBytes& rank = ranks[Index(r)];
     most.weights = CheckedAdd(most.weights, rank.weights);
     most.state = CheckedAdd(most.state, rank.state);
     CheckedAdd(most.weights, most.state);

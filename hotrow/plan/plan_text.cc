@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "hotrow/base/error.h"
+#include "hotrow/base/index.h"
 #include "hotrow/base/printable.h"
 #include "hotrow/plan/check_plan.h"
 #include "hotrow/plan/rank_load.h"
@@ -60,7 +61,7 @@ std::string RankList(const std::vector<std::int64_t>& ranks) {
 
 // Characters of UTF-8 text, as many as a terminal gives columns to in most scripts.
 std::size_t Width(const std::string& text) {
-  return static_cast<std::size_t>(
+  return Index(
       std::ranges::count_if(text, [](char c) { return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U; }));
 }
 

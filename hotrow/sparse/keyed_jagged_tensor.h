@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "hotrow/base/index.h"
 #include "hotrow/base/size.h"
 
 namespace hotrow {
@@ -29,7 +30,7 @@ struct FeatureBags {
 
   std::int64_t num_ids() const { return static_cast<std::int64_t>(ids.size() + narrow_ids.size()); }
   std::int64_t begin(std::int64_t sample) const {
-    return offsets.empty() ? sample * fixed_size : offsets[static_cast<std::size_t>(sample)];
+    return offsets.empty() ? sample * fixed_size : offsets[Index(sample)];
   }
   std::int64_t end(std::int64_t sample) const { return begin(sample + 1); }
 };

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "hotrow/base/error.h"
+#include "hotrow/base/index.h"
 #include "hotrow/files/text_writer.h"
 
 namespace hotrow {
@@ -117,10 +118,10 @@ RankTrace ParseTrace(std::string_view bytes) {
   trace.clock_error_ns = header.clock_error_ns;
   trace.dropped = header.dropped;
   expect(static_cast<std::uint64_t>(header.host_bytes), 1);
-  trace.host.resize(static_cast<std::size_t>(header.host_bytes));
+  trace.host.resize(Index(header.host_bytes));
   take(trace.host.data(), trace.host.size());
   expect(static_cast<std::uint64_t>(header.events), sizeof(TraceEvent));
-  trace.events.resize(static_cast<std::size_t>(header.events));
+  trace.events.resize(Index(header.events));
   take(trace.events.data(), trace.events.size() * sizeof(TraceEvent));
   if (!bytes.empty()) FailSystem("a rank's trace has {} bytes behind its end", bytes.size());
   return trace;

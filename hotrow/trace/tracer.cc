@@ -3,6 +3,7 @@
 #include <array>
 
 #include "hotrow/base/error.h"
+#include "hotrow/base/index.h"
 
 namespace hotrow {
 namespace {
@@ -14,17 +15,16 @@ constexpr std::array<std::string_view, kTraceNames - kPhases> kOtherNames = {
 
 std::string_view TraceNameText(TraceName name) {
   const auto index = static_cast<std::size_t>(name);
-  HOTROW_CHECK(index < static_cast<std::size_t>(kTraceNames));
+  HOTROW_CHECK(index < Index(kTraceNames));
   return index < kPhaseNames.size() ? kPhaseNames[index] : kOtherNames[index - kPhaseNames.size()];
 }
 
-Tracer::Tracer(int threads, std::int64_t max_events)
-    : max_events_(max_events), threads_(static_cast<std::size_t>(threads)) {
+Tracer::Tracer(int threads, std::int64_t max_events) : max_events_(max_events), threads_(Index(threads)) {
   HOTROW_CHECK(threads >= 1 && max_events >= 0);
 }
 
 void Tracer::Add(const TraceEvent& event) {
-  Thread& thread = threads_[static_cast<std::size_t>(event.thread)];
+  Thread& thread = threads_[Index(event.thread)];
   if (static_cast<std::int64_t>(thread.events.size()) < max_events_) {
     thread.events.push_back(event);
   } else {
