@@ -94,7 +94,6 @@ MpiSession::~MpiSession() {
 }
 
 Communicator& MpiSession::world() { return state_->world; }
-int MpiSession::local_rank() const { return state_->local_rank; }
 int MpiSession::local_size() const { return state_->local_size; }
 
 int MpiSession::Run(FunctionRef<int(Communicator&)> body, FunctionRef<int(std::exception_ptr)> report) {

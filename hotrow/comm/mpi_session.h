@@ -51,8 +51,7 @@ class MpiSession {
   MpiSession& operator=(const MpiSession&) = delete;
 
   Communicator& world();
-  /// Number of this rank among those on its host, and how many those are.
-  int local_rank() const;
+  /// How many ranks are on this rank's host.
   int local_size() const;
 
   /// Returns body(world()). When it throws, every process of the world ends, and this function does not

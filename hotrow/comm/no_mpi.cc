@@ -17,7 +17,6 @@ MpiSession::MpiSession(const MpiOptions& /*options*/) {
 }
 MpiSession::~MpiSession() = default;
 Communicator& MpiSession::world() { Fail("no MPI"); }
-int MpiSession::local_rank() const { return 0; }
 int MpiSession::local_size() const { return 1; }
 int MpiSession::Run(FunctionRef<int(Communicator&)> /*body*/,
                     FunctionRef<int(std::exception_ptr)> /*report*/) {

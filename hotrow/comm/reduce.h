@@ -58,13 +58,6 @@ class PendingSum {
 };
 
 template <typename T>
-void ReduceScatterSum(Communicator& comm, std::span<const T> data, std::span<T> slice, bool present = true) {
-  PendingSum<T> sum;
-  sum.StartReduceScatter(comm, data, slice, present);
-  sum.Wait();
-}
-
-template <typename T>
 void AllReduceSum(Communicator& comm, std::span<T> data, bool present = true) {
   PendingSum<T> sum;
   sum.StartAllReduce(comm, data, present);

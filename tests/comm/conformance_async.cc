@@ -13,6 +13,7 @@
 #include "hotrow/comm/gather_trace.h"
 #include "hotrow/comm/reduce.h"
 #include "hotrow/trace/tracer.h"
+#include "tests/comm/plain_exchanges.h"
 
 namespace hotrow {
 namespace {

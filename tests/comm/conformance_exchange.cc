@@ -7,6 +7,7 @@
 #include "hotrow/comm/collectives.h"
 #include "hotrow/comm/share.h"
 #include "hotrow/trace/phase.h"
+#include "tests/comm/plain_exchanges.h"
 
 namespace hotrow {
 namespace {

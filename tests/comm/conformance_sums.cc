@@ -3,6 +3,7 @@
 
 #include "conformance.h"
 #include "hotrow/comm/reduce.h"
+#include "tests/comm/plain_exchanges.h"
 
 namespace hotrow {
 namespace {

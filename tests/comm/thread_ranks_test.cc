@@ -16,6 +16,7 @@
 #include "hotrow/comm/reduce.h"
 #include "hotrow/comm/share.h"
 #include "hotrow/trace/phase.h"
+#include "tests/comm/plain_exchanges.h"
 #include "tests/support/few_threads.h"
 
 namespace hotrow {
