@@ -67,7 +67,7 @@ std::vector<std::string> Advice(const std::string& huge_pages, int cores, std::o
         "a batch has 8 reduction units by default and a unit is one thread's: threads beyond them idle "
         "in the tower; raise --reduction-units");
   }
-  if (AvailableMemory() < std::int64_t{4} << 30) {
+  if (AvailableMemory() < 4 * kGiB) {
     advice.push_back("less than 4 GiB of memory are free: large tables need --tables lazy");
   }
   return advice;

@@ -21,8 +21,11 @@ inline std::int64_t CheckedAdd(std::int64_t a, std::int64_t b) {
   return out;
 }
 
+inline constexpr std::int64_t kMiB = std::int64_t{1} << 20;
+inline constexpr std::int64_t kGiB = std::int64_t{1} << 30;
+
 /// Bytes in GiB, as messages show them.
-constexpr double GiB(std::int64_t bytes) { return static_cast<double>(bytes) / (1 << 30); }
+constexpr double GiB(std::int64_t bytes) { return static_cast<double>(bytes) / static_cast<double>(kGiB); }
 
 /// ceil(a / b) for a >= 0, b > 0.
 constexpr std::int64_t CeilDiv(std::int64_t a, std::int64_t b) { return a / b + (a % b != 0); }

@@ -127,9 +127,6 @@ class StreamSource : public BatchSource {
   bool untouched_ = true;
 };
 
-// What is left to others once samples take as much.
-constexpr std::int64_t kMemoryReserve = std::int64_t{1} << 29;
-
 class ShuffledSource : public BatchSource {
  public:
   ShuffledSource(FileRecords records, const FileSourceOptions& options)

@@ -15,10 +15,6 @@ namespace hotrow {
 
 enum class StorageKind { kEager, kLazy };
 
-/// Memory that lazy tables leave free: growth past it is an error rather than a visit from the kernel's OOM
-/// killer.
-inline constexpr std::int64_t kMemoryReserve = std::int64_t{512} << 20;
-
 /// Slots for the weights and optimizer state of `rows` rows. Contents are the owner's business: fresh slots
 /// are zeros.
 class TableStorage {
@@ -35,8 +31,8 @@ class TableStorage {
   }
 
   /// Lazy only: takes `count` consecutive zeroed slots and returns the first. Thread-safe. Throws Error
-  /// naming the table, what it needs and what there is when memory would fall below kMemoryReserve; no slot
-  /// is taken then.
+  /// naming the table, what it needs and what there is when memory would fall below kMemoryReserve
+  /// (machine/system.h); no slot is taken then.
   std::uint32_t Claim(std::int64_t count);
   /// Lazy only: binds a claimed slot to a row without one. A row has one writer at a time.
   void Bind(std::int64_t row, std::uint32_t slot);

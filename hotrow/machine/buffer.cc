@@ -13,7 +13,7 @@
 namespace hotrow {
 namespace {
 
-constexpr std::int64_t kHugePage = std::int64_t{2} << 20;
+constexpr std::int64_t kHugePage = 2 * kMiB;
 
 [[noreturn]] void FailMemory(const char* what, std::int64_t bytes) {
   const int reason = errno;  // before the files that tell the memory set it

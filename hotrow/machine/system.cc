@@ -33,7 +33,7 @@ std::int64_t AvailableMemory() { return std::min(AvailableForReserved(), Address
 std::int64_t AvailableForReserved() { return ReadMemory().available; }
 
 void NeedMemory(std::int64_t bytes, std::string_view what) {
-  constexpr std::int64_t kAskedFor = std::int64_t{64} << 20;
+  constexpr std::int64_t kAskedFor = 64 * kMiB;
   if (bytes < kAskedFor) return;
   const std::int64_t available = AvailableMemory();
   if (bytes <= available) return;
@@ -47,8 +47,6 @@ std::int64_t PeakResidentBytes() {
   getrusage(RUSAGE_SELF, &usage);
   return static_cast<std::int64_t>(usage.ru_maxrss) * 1024;
 }
-
-std::int64_t ResidentBytes() { return NumberBehind("/proc/self/status", "VmRSS:", 0) * 1024; }
 
 std::string CpuName() {
   std::ifstream file("/proc/cpuinfo");

@@ -8,6 +8,7 @@
 #include "hotrow/base/error.h"
 #include "hotrow/machine/system.h"
 #include "tests/machine/address_limit.h"
+#include "tests/support/resident_bytes.h"
 
 namespace hotrow {
 namespace {

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "hotrow/machine/system.h"
+#include "tests/support/resident_bytes.h"
 
 namespace hotrow {
 namespace {
@@ -18,7 +19,6 @@ using ::testing::HasSubstr;
 using ::testing::ThrowsMessage;
 
 constexpr std::int64_t kMax = std::numeric_limits<std::int64_t>::max();
-constexpr std::int64_t kMiB = std::int64_t{1} << 20;
 
 bool IsAligned(const void* pointer, std::uintptr_t unit) {
   return reinterpret_cast<std::uintptr_t>(pointer) % unit == 0;

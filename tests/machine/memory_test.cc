@@ -7,14 +7,15 @@
 #include <fstream>
 #include <limits>
 
+#include "hotrow/base/size.h"
+
 namespace hotrow {
 namespace {
 
-constexpr std::int64_t kMebibyte = std::int64_t{1} << 20;
-constexpr std::int64_t kTotal = 64 * 1024 * kMebibyte;
-constexpr std::int64_t kFree = 48 * 1024 * kMebibyte;
+constexpr std::int64_t kTotal = 64 * kGiB;
+constexpr std::int64_t kFree = 48 * kGiB;
 
-std::string MiB(std::int64_t count) { return std::to_string(count * kMebibyte) + "\n"; }
+std::string MiB(std::int64_t count) { return std::to_string(count * kMiB) + "\n"; }
 
 // A machine of 64 GiB, 48 of them available, made of files.
 class MemoryTest : public ::testing::Test {
@@ -68,19 +69,19 @@ TEST_F(MemoryTest, NothingToReadLimitsNothing) {
 TEST_F(MemoryTest, PageCacheOfAGroupIsAvailable) {
   Groups("0::/\n");
   Version2("", MiB(1000), 900, 700);
-  Expect(1000 * kMebibyte, 800 * kMebibyte);
+  Expect(1000 * kMiB, 800 * kMiB);
   Version2("", MiB(1000), 100, 300);  // never more than the limit
-  Expect(1000 * kMebibyte, 1000 * kMebibyte);
+  Expect(1000 * kMiB, 1000 * kMiB);
   Version2("", MiB(1000), 1200, 0);  // nor less than nothing
-  Expect(1000 * kMebibyte, 0);
+  Expect(1000 * kMiB, 0);
   Version2("", MiB(60'000), 10'000, 9'000);  // never more than the machine has
-  Expect(60'000 * kMebibyte, kFree);
+  Expect(60'000 * kMiB, kFree);
 }
 
 TEST_F(MemoryTest, VersionOneCountsTheGroupsInAGroup) {
   Groups("5:cpu,cpuacct:/a\n4:memory:/\n0::/\n");
   Version1("", MiB(1000), 900, 701);
-  Expect(1000 * kMebibyte, 801 * kMebibyte);
+  Expect(1000 * kMiB, 801 * kMiB);
   Version1("", "9223372036854771712\n", 900, 700);  // no limit
   Expect(kTotal, kFree);
 }
@@ -91,14 +92,14 @@ TEST_F(MemoryTest, TheSmallestOfNestedGroupsHolds) {
   Version2("/user/job", MiB(500), 450, 350);  // leaves 400
   Version2("/user", MiB(400), 10, 0);         // leaves 390
   Version2("/user/other", MiB(1), 1, 0);      // not one of ours
-  Expect(400 * kMebibyte, 390 * kMebibyte);
+  Expect(400 * kMiB, 390 * kMiB);
   Version2("/user/job/step", MiB(450), 400, 0);  // leaves 50
-  Expect(400 * kMebibyte, 50 * kMebibyte);
+  Expect(400 * kMiB, 50 * kMiB);
   Groups("3:hugetlb,memory:/user/job\n0::/\n");
   Version1("/user/job", MiB(300), 290, 0);
   Version1("/user", MiB(200), 100, 0);
   Version1("", "9223372036854771712\n", 40'000, 0);
-  Expect(200 * kMebibyte, 10 * kMebibyte);
+  Expect(200 * kMiB, 10 * kMiB);
 }
 
 // The path is the machine's, the mount the container's.
@@ -108,7 +109,7 @@ TEST_F(MemoryTest, AContainerSeesItsOwnGroupAsTheRoot) {
     Groups(groups);
     Version1("", MiB(300), 100, 0);
     Version2("", MiB(400), 100, 0);
-    Expect(300 * kMebibyte, 200 * kMebibyte);
+    Expect(300 * kMiB, 200 * kMiB);
   }
 }
 
@@ -116,9 +117,9 @@ TEST_F(MemoryTest, MissingFilesAreNoZeros) {
   Groups("0::/a/b\n");
   Write("/sys/fs/cgroup/a/b/memory.current", MiB(5));  // no limit
   Write("/sys/fs/cgroup/a/memory.max", MiB(700));      // no use
-  Expect(700 * kMebibyte, kFree);
+  Expect(700 * kMiB, kFree);
   Write("/sys/fs/cgroup/a/memory.current", MiB(200));  // no statistics
-  Expect(700 * kMebibyte, 500 * kMebibyte);
+  Expect(700 * kMiB, 500 * kMiB);
 }
 
 }  // namespace
