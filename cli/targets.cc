@@ -6,7 +6,7 @@
 #include <system_error>
 
 #include "hotrow/base/error.h"
-#include "hotrow/files/output_path.h"
+#include "hotrow/files/new_file.h"
 
 namespace hotrow::cli {
 namespace {

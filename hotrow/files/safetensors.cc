@@ -11,7 +11,6 @@
 
 #include "hotrow/base/error.h"
 #include "hotrow/base/size.h"
-#include "hotrow/files/output_path.h"
 #include "hotrow/files/strict_json.h"
 
 namespace hotrow {

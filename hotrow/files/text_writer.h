@@ -23,11 +23,17 @@ class TextWriter {
     fmt::format_to(std::back_inserter(buffer_), format, std::forward<Args>(args)...);
     if (buffer_.size() >= kFlushAt) Flush();
   }
-  void Finish();
+  void Finish() {
+    Flush();
+    file_.Finish();
+  }
 
  private:
   static constexpr std::size_t kFlushAt = std::size_t{1} << 20;
-  void Flush();
+  void Flush() {
+    file_.Write(buffer_.data(), buffer_.size());
+    buffer_.clear();
+  }
 
   NewFile file_;
   std::string buffer_;
