@@ -73,27 +73,25 @@ class Setup {
     const std::vector<std::string> names = NumberedNames("f", features);
     std::vector<EmbeddingTableConfig> tables;
     for (std::size_t f = 0; f < names.size(); ++f) {
-      tables.push_back({"t_" + names[f], rows[f], kDim, PoolingType::kSum, {names[f]}});
-      columns_.push_back(static_cast<std::int64_t>(f + 1) * kDim);
+      tables.push_back(
+          {"t_" + names[f], rows[f], kDim, PoolingType::kSum, {names[f]}, {.kind = which.optimizer}});
     }
-    gradient_columns_.resize(columns_.size());
-    FeatureMajorColumns(batch, kDim, gradient_columns_);
-    stride_ = (features + 1) * kDim;
-    pooled_.EnsureSize(batch * stride_);
+    const std::vector<std::int64_t> dims(names.size(), kDim);
+    places_ = SampleMajorPlaces(dims, kDim);
+    FeatureMajorPlaces(batch, dims, gradient_places_);
+    pooled_.EnsureSize(batch * places_.front().stride);
     gradient_.EnsureSize(batch * features * kDim);
     for (std::int64_t i = 0; i < gradient_.size(); ++i) gradient_[i] = static_cast<float>(i % 17 - 8) * 1e-5F;
     EmbeddingOptions options;
-    options.optimizer.kind = which.optimizer;
     options.kernel = which.kernel;
     options.storage = which.storage;
     tables_ = std::make_unique<EmbeddingBagCollection>(std::move(tables), names, options, pool_);
     for (std::int64_t b = 0; b < kBatches; ++b) Backward();  // lazy rows get their memory
   }
 
-  void Forward() { tables_->Forward(batches_[Next()].sparse, {pooled_.data(), stride_, columns_}, pool_); }
+  void Forward() { tables_->Forward(batches_[Next()].sparse, {pooled_.data(), places_}, pool_); }
   void Backward() {
-    tables_->Backward(batches_[Next()].sparse, {gradient_.data(), kDim, gradient_columns_}, kUnits, ++step_,
-                      pool_);
+    tables_->Backward(batches_[Next()].sparse, {gradient_.data(), gradient_places_}, kUnits, ++step_, pool_);
   }
   std::int64_t ids() const { return static_cast<std::int64_t>(batches_[0].sparse.values().size()); }
 
@@ -103,9 +101,8 @@ class Setup {
   std::string name_;
   ThreadPool pool_;
   std::vector<Batch> batches_;
-  std::vector<std::int64_t> columns_;
-  std::vector<std::int64_t> gradient_columns_;
-  std::int64_t stride_ = 0;
+  std::vector<PooledPlace> places_;
+  std::vector<PooledPlace> gradient_places_;
   Buffer<float> pooled_;
   Buffer<float> gradient_;
   std::unique_ptr<EmbeddingBagCollection> tables_;

@@ -43,28 +43,6 @@ void AddModelFlags(CLI::App& app, ModelFlags& f) {
       ->capture_default_str();
 }
 
-ModelConfig MakeModelConfig(const ModelFlags& flags, const DataDescription& data) {
-  ModelConfig model;
-  model.interaction = ParseInteraction(flags.model);
-  model.num_dense = data.num_dense;
-  model.embedding_dim = flags.embedding_dim;
-  model.dense_arch =
-      flags.dense_arch.empty() ? std::vector<std::int64_t>{512, 256, flags.embedding_dim} : flags.dense_arch;
-  model.over_arch = flags.over_arch;
-  model.dcn_num_layers = flags.dcn_num_layers;
-  model.dcn_low_rank = flags.dcn_low_rank;
-  for (const SparseFeature& feature : data.features) {
-    model.tables.push_back({.name = "t_" + feature.name,
-                            .num_embeddings = feature.rows,
-                            .embedding_dim = flags.embedding_dim,
-                            .pooling = ParsePoolingType(flags.pooling),
-                            .feature_names = {feature.name}});
-    model.features.push_back(feature.name);
-  }
-  Validate(model);
-  return model;
-}
-
 namespace {
 OptimizerConfig MakeOptimizer(const ModelFlags& flags, const std::string& kind) {
   OptimizerConfig config;
@@ -78,14 +56,36 @@ OptimizerConfig MakeOptimizer(const ModelFlags& flags, const std::string& kind) 
 }
 }  // namespace
 
+ModelConfig MakeModelConfig(const ModelFlags& flags, const DataDescription& data) {
+  ModelConfig model;
+  model.interaction = ParseInteraction(flags.model);
+  model.num_dense = data.num_dense;
+  model.dense_arch =
+      flags.dense_arch.empty() ? std::vector<std::int64_t>{512, 256, flags.embedding_dim} : flags.dense_arch;
+  model.over_arch = flags.over_arch;
+  model.dcn_num_layers = flags.dcn_num_layers;
+  model.dcn_low_rank = flags.dcn_low_rank;
+  const OptimizerConfig optimizer = MakeOptimizer(flags, flags.optimizer);
+  for (const SparseFeature& feature : data.features) {
+    model.tables.push_back({.name = "t_" + feature.name,
+                            .num_embeddings = feature.rows,
+                            .embedding_dim = flags.embedding_dim,
+                            .pooling = ParsePoolingType(flags.pooling),
+                            .feature_names = {feature.name},
+                            .optimizer = optimizer});
+    model.features.push_back(feature.name);
+  }
+  Validate(model);
+  return model;
+}
+
 TrainerConfig MakeTrainerConfig(const ModelFlags& flags, ModelConfig model, std::uint64_t seed) {
   if (flags.precision != "fp32") Fail("--precision {}: valid: fp32", flags.precision);
   TrainerConfig config;
-  config.optimizer = MakeOptimizer(flags, flags.optimizer);
   config.dense_optimizer =
       MakeOptimizer(flags, flags.dense_optimizer.empty() ? flags.optimizer : flags.dense_optimizer);
   config.kernel = ParseBackwardKernel(flags.kernel);
-  config.storage = ParseTableStorage(flags.tables, EagerBytes(model.tables, config.optimizer.kind));
+  config.storage = ParseTableStorage(flags.tables, EagerBytes(model.tables));
   config.bad_ids = ParseBadIds(flags.bad_ids);
   if (flags.reduction_units != 0) config.reduction_units = flags.reduction_units;
   config.seed = seed;

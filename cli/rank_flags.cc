@@ -103,7 +103,7 @@ void PlaceOnRanks(const RankFlags& flags, const ModelFlags& model_flags,
                   TrainerConfig& config) {
   const std::int64_t world = comm.size();
   const std::vector<TableShape> model =
-      TableShapes(config.model.tables, config.model.features, config.optimizer.kind, ids_per_sample);
+      TableShapes(config.model.tables, config.model.features, ids_per_sample);
   config.plan = MakePlanOf(flags.sharding, model, world);
   config.dist = MakeDistOptions(flags);
   config.verify_every = flags.verify_every;
@@ -116,8 +116,7 @@ void PlaceOnRanks(const RankFlags& flags, const ModelFlags& model_flags,
   config.storage = ParseTableStorage(model_flags.tables, here.total());
   // Thread ranks add up what they need themselves; a process sees only its own part.
   if (comm.shares_memory()) return;
-  const EmbeddingOptions options{
-      .optimizer = config.optimizer, .kernel = config.kernel, .storage = config.storage};
+  const EmbeddingOptions options{.kernel = config.kernel, .storage = config.storage};
   CheckTableMemory(options, here.total(), here.weights);
 }
 

@@ -80,7 +80,8 @@ SavedModel OpenSavedModel(const SavedModelFlags& flags, bool need_labels, Thread
 
   TrainerConfig config;
   config.model = std::move(info.model);
-  config.optimizer.kind = config.dense_optimizer.kind = OptimizerKind::kSgd;  // keeps no state
+  SetOptimizer(config.model.tables, {.kind = OptimizerKind::kSgd});  // keeps no state
+  config.dense_optimizer.kind = OptimizerKind::kSgd;
   config.bad_ids = bad_ids;
   config.storage = ParseTableStorage("eager", 0);
   config.seed = flags.common.seed;

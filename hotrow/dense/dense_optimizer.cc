@@ -17,12 +17,12 @@
 #ifndef HOTROW_DENSE_DENSE_OPTIMIZER_CC_
 #define HOTROW_DENSE_DENSE_OPTIMIZER_CC_
 namespace hotrow {
-namespace {
 
 // What one call of a kernel works on: elements [begin, end) of the flat arrays.
 struct UpdateJob {
   const OptimizerConfig* config = nullptr;
   OptimizerFactors factors;
+  float gradient_factor = 1.0F;
   float* weights = nullptr;
   float* state[2] = {};
   const float* const* gradients = nullptr;  // of the units present, ascending
@@ -33,7 +33,6 @@ struct UpdateJob {
   std::int64_t end = 0;
 };
 
-}  // namespace
 }  // namespace hotrow
 #endif  // HOTROW_DENSE_DENSE_OPTIMIZER_CC_
 
@@ -49,6 +48,7 @@ HWY_INLINE void Update(const UpdateJob& job, std::int64_t begin, std::int64_t en
   float* HWY_RESTRICT first = job.state[0];
   float* HWY_RESTRICT second = job.state[1];
   const OptimizerFactors f = job.factors;
+  const float factor = job.gradient_factor;
   ForEachVector(end - begin, [&](auto d, std::int64_t offset) HWY_ATTR {
     const std::int64_t i = begin + offset;
     constexpr int kState = OptimizerStateVectors(kKind);
@@ -58,7 +58,8 @@ HWY_INLINE void Update(const UpdateJob& job, std::int64_t begin, std::int64_t en
     if constexpr (kState > 1) PrefetchToWrite(d, second + i);
     if constexpr (kState > 0) s0 = hn::LoadU(d, first + i);
     if constexpr (kState > 1) s1 = hn::LoadU(d, second + i);
-    const auto w = UpdatedWeight<kKind, kDecay>(d, f, hn::LoadU(d, weights + i), gradient(d, i), s0, s1);
+    const auto g = hn::Mul(gradient(d, i), hn::Set(d, factor));
+    const auto w = UpdatedWeight<kKind, kDecay>(d, f, hn::LoadU(d, weights + i), g, s0, s1);
     hn::StoreU(w, d, weights + i);
     if constexpr (kState > 0) hn::StoreU(s0, d, first + i);
     if constexpr (kState > 1) hn::StoreU(s1, d, second + i);
@@ -86,26 +87,45 @@ void UpdateFromEight(const UpdateJob& job) {
   });
 }
 
-// Any units: partial sums of a few elements at a time on a stack, as the tree asks.
+// Partial sums of a few elements at a time on a stack, as the tree asks.
+constexpr std::int64_t kBlock = 256;
+struct BlockSums {
+  alignas(64) float slots[65][kBlock];
+};
+
+// The sum of any units' gradients of the elements [begin, begin + size), size <= kBlock.
+HWY_INLINE const float* SumBlock(const UpdateJob& job, std::int64_t begin, std::int64_t size,
+                                 BlockSums& sums) {
+  const auto merge = [&](int into, int from) HWY_ATTR {
+    float* to = sums.slots[into];
+    ForEachVector(size, [&](auto d, std::int64_t i) HWY_ATTR {
+      hn::StoreU(hn::Add(hn::LoadU(d, to + i), hn::LoadU(d, sums.slots[from] + i)), d, to + i);
+    });
+  };
+  TreeStack stack;
+  for (std::int64_t u = 0; u < job.num_units; ++u) {
+    std::copy_n(job.gradients[u] + begin, size, sums.slots[stack.Push(job.units[u], merge)]);
+  }
+  if (!stack.Finish(merge)) std::fill_n(sums.slots[0], size, 0.0F);
+  return sums.slots[0];
+}
+
 template <OptimizerKind kKind, WeightDecayMode kDecay>
 void UpdateFromAny(const UpdateJob& job) {
-  constexpr std::int64_t kBlock = 256;
-  alignas(64) float sums[65][kBlock];
+  BlockSums sums;
   for (std::int64_t begin = job.begin; begin < job.end; begin += kBlock) {
     const std::int64_t size = std::min(kBlock, job.end - begin);
-    const auto merge = [&](int into, int from) HWY_ATTR {
-      ForEachVector(size, [&](auto d, std::int64_t i) HWY_ATTR {
-        hn::StoreU(hn::Add(hn::LoadU(d, sums[into] + i), hn::LoadU(d, sums[from] + i)), d, sums[into] + i);
-      });
-    };
-    TreeStack stack;
-    for (std::int64_t u = 0; u < job.num_units; ++u) {
-      std::copy_n(job.gradients[u] + begin, size, sums[stack.Push(job.units[u], merge)]);
-    }
-    if (!stack.Finish(merge)) std::fill_n(sums[0], size, 0.0F);
-    Update<kKind, kDecay>(job, begin, begin + size, [&](auto d, std::int64_t i) HWY_ATTR {
-      return hn::LoadU(d, sums[0] + (i - begin));
-    });
+    const float* sum = SumBlock(job, begin, size, sums);
+    Update<kKind, kDecay>(job, begin, begin + size,
+                          [&](auto d, std::int64_t i) HWY_ATTR { return hn::LoadU(d, sum + (i - begin)); });
+  }
+}
+
+void SumSimd(const UpdateJob& job, float* out) {
+  BlockSums sums;
+  for (std::int64_t begin = job.begin; begin < job.end; begin += kBlock) {
+    const std::int64_t size = std::min(kBlock, job.end - begin);
+    std::copy_n(SumBlock(job, begin, size, sums), size, out + (begin - job.begin));
   }
 }
 
@@ -131,6 +151,7 @@ HWY_AFTER_NAMESPACE();
 namespace hotrow {
 
 HWY_EXPORT(UpdateSimd);
+HWY_EXPORT(SumSimd);
 
 DenseOptimizer::DenseOptimizer(const OptimizerConfig& config, const Parameters& parameters)
     : config_(config) {
@@ -140,10 +161,11 @@ DenseOptimizer::DenseOptimizer(const OptimizerConfig& config, const Parameters& 
   state_.Add(0);  // the weights' place
   state_.Add(state_size_);
   state_.Allocate();
+  std::ranges::fill(state(), InitialState(config_));
 }
 
 void DenseOptimizer::Step(Parameters& parameters, std::span<const float* const> unit_gradients,
-                          std::int64_t step, ThreadPool& pool) {
+                          OptimizerStep step, ThreadPool& pool) {
   DenseUpdate update;
   update.Begin(*this, parameters, unit_gradients, step);
   const std::int64_t parts = CeilDiv(parameters.padded_size(), DenseUpdate::kPart);
@@ -154,8 +176,10 @@ void DenseOptimizer::Step(Parameters& parameters, std::span<const float* const> 
 }
 
 void DenseUpdate::Begin(DenseOptimizer& optimizer, Parameters& parameters,
-                        std::span<const float* const> unit_gradients, std::int64_t step) {
+                        std::span<const float* const> unit_gradients, OptimizerStep step,
+                        float gradient_factor) {
   config_ = &optimizer.config();
+  gradient_factor_ = gradient_factor;
   factors_ = MakeOptimizerFactors(*config_, step);
   parameters_ = &parameters;
   const std::span<float> state = optimizer.state();
@@ -171,10 +195,11 @@ void DenseUpdate::Begin(DenseOptimizer& optimizer, Parameters& parameters,
   }
 }
 
-void DenseUpdate::Run(Slice elements) const {
+UpdateJob DenseUpdate::JobOf(Slice elements) const {
   UpdateJob job;
   job.config = config_;
   job.factors = factors_;
+  job.gradient_factor = gradient_factor_;
   job.weights = parameters_->weights();
   job.state[0] = state_[0];
   job.state[1] = state_[1];
@@ -184,9 +209,27 @@ void DenseUpdate::Run(Slice elements) const {
   job.first_eight = units_.size() == 8 && units_.back() == 7;
   job.begin = elements.begin;
   job.end = elements.end;
-  HWY_DYNAMIC_DISPATCH(UpdateSimd)(job);
+  return job;
+}
+
+void DenseUpdate::Run(Slice elements) const {
+  HWY_DYNAMIC_DISPATCH(UpdateSimd)(JobOf(elements));
   // Where eps is 0, a gradient that was always 0 makes 0 / 0; in padding that would reach real columns.
   parameters_->ZeroPadding(parameters_->weights(), elements);
+}
+
+double DenseUpdate::SumGradients(Slice elements, float* out) const {
+  HWY_DYNAMIC_DISPATCH(SumSimd)(JobOf(elements), out);
+  // Several running sums, so that one addition need not wait for the last.
+  constexpr std::int64_t kSums = 8;
+  double squares[kSums] = {};
+  for (std::int64_t i = 0; i < elements.size(); ++i) {
+    const double g = out[i];
+    squares[i % kSums] += g * g;
+  }
+  double total = 0;
+  for (const double sum : squares) total += sum;
+  return total;
 }
 
 std::uint64_t DenseOptimizer::StateHash(const Parameters& parameters) const {

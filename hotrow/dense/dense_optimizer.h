@@ -23,11 +23,11 @@ class DenseOptimizer {
   const OptimizerConfig& config() const { return config_; }
 
   /// A whole DenseUpdate.
-  void Step(Parameters& parameters, std::span<const float* const> unit_gradients, std::int64_t step,
+  void Step(Parameters& parameters, std::span<const float* const> unit_gradients, OptimizerStep step,
             ThreadPool& pool);
 
   /// Optimizer state, [StateWidth per element][padded_size]: Adagrad one plane, Adam two (m, then v), SGD
-  /// none.
+  /// none. It starts from InitialState.
   std::span<float> state() { return {state_.at(1), static_cast<std::size_t>(state_size_)}; }
   std::span<const float> state() const { return {state_.at(1), static_cast<std::size_t>(state_size_)}; }
   /// Parameters::Hash of each plane, the second one mixed so that planes cannot be exchanged. SGD: 0.
@@ -39,6 +39,8 @@ class DenseOptimizer {
   Arena state_;
 };
 
+struct UpdateJob;  // internal to the .cc
+
 /// One step's update, run in parts: by the threads of a pool, or of several ranks that share the parameters.
 class DenseUpdate {
  public:
@@ -46,17 +48,24 @@ class DenseUpdate {
   static constexpr std::int64_t kPart = 1 << 15;
 
   /// unit_gradients[u] points at unit u's gradient [padded_size]; null: the unit is absent and adds nothing.
-  /// `step` counts from 1. Everything must stay as it is until the last Run has returned.
+  /// Every element of the summed gradient is multiplied by `gradient_factor` first. Everything must stay as
+  /// it is until the last Run has returned.
   void Begin(DenseOptimizer& optimizer, Parameters& parameters, std::span<const float* const> unit_gradients,
-             std::int64_t step);
+             OptimizerStep step, float gradient_factor = 1.0F);
   /// Sums the units' gradients of these elements with the canonical binary tree, in registers, and applies
   /// the optimizer: no summed gradient is ever stored. Fastest when they come from UnitGradients. Every
   /// element is to be run once; parts that do not overlap may run at the same time.
   void Run(Slice elements) const;
+  /// Writes the sum of the units' gradients of these elements, the same bits as Run's, to out[0 … size), and
+  /// returns the sum of its squares: in double, in one order, so that it depends on the slice alone.
+  double SumGradients(Slice elements, float* out) const;
 
  private:
+  UpdateJob JobOf(Slice elements) const;
+
   const OptimizerConfig* config_ = nullptr;
   OptimizerFactors factors_;
+  float gradient_factor_ = 1.0F;
   Parameters* parameters_ = nullptr;
   float* state_[2] = {};
   std::vector<const float*> gradients_;  // of the units present, ascending

@@ -12,7 +12,7 @@
 
 namespace hotrow {
 
-/// Activations of one thread. x is [rows, (F + 1) * D], the dense arch's output first.
+/// Activations of one thread. x is [rows, width], the dense arch's output first.
 class InteractionRunner {
  public:
   virtual ~InteractionRunner() = default;
@@ -27,7 +27,7 @@ class InteractionRunner {
   /// it when that result has been read for the last time.
   virtual float* output_gradient() = 0;
 
-  /// From output_gradient() to dx [rows, (F + 1) * D], overwritten, and to the parameters' parts of the flat
+  /// From output_gradient() to dx [rows, width], overwritten, and to the parameters' parts of the flat
   /// gradient.
   virtual void Backward(std::int64_t rows, const float* x, Accumulate accumulate, float* gradient,
                         float* dx) = 0;

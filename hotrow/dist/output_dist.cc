@@ -78,17 +78,21 @@ void OutputDist::AddPiece(std::size_t rank, const PooledPiece& piece) {
   owner.pieces.push_back(layout);
 }
 
-std::int64_t OutputDist::Column(const Layout& layout, std::span<const std::int64_t> columns) const {
-  if (permute_ == OutputPermute::kCpu) return layout.arrival_column;
-  return columns[Index(layout.piece.feature)] + layout.piece.first_column;
+// Where a piece stands in the caller's rows, or in those before the permute.
+PooledPlace OutputDist::PlaceOf(const Layout& layout, std::span<const PooledPlace> places) const {
+  if (permute_ == OutputPermute::kCpu) return {layout.arrival_column, arrival_width_};
+  PooledPlace place = places[Index(layout.piece.feature)];
+  place.first += layout.piece.first_column;
+  return place;
 }
 
-// Columns before the permute and after.
-std::vector<ColumnMove> OutputDist::Moves(std::span<const std::int64_t> columns) const {
+// From the rows before the permute to the caller's.
+std::vector<ColumnMove> OutputDist::Moves(std::span<const PooledPlace> places) const {
   std::vector<ColumnMove> moves;
   const auto add = [&](const Layout& layout) {
-    moves.push_back({layout.arrival_column, columns[Index(layout.piece.feature)] + layout.piece.first_column,
-                     layout.piece.columns});
+    PooledPlace to = places[Index(layout.piece.feature)];
+    to.first += layout.piece.first_column;
+    moves.push_back({{layout.arrival_column, arrival_width_}, to, layout.piece.columns});
   };
   for (const Rank& rank : ranks_) {
     for (const Layout& layout : rank.pieces) {
@@ -110,16 +114,16 @@ void OutputDist::BeginForward(PooledView<float> out, std::span<const std::int64_
   HOTROW_CHECK(samples.size() == ranks());
   samples_.assign(samples.begin(), samples.end());
   out_ = out;
-  target_ = {out.data, out.row_stride};
+  target_ = out.data;
   if (permute_ == OutputPermute::kCpu) {
     arrival_.EnsureSize(samples_[self()] * arrival_width_);
-    target_ = {arrival_.data(), arrival_width_};
+    target_ = arrival_.data();
   }
   const Rank& mine = ranks_[self()];
   FirstRows(samples_, mine.partial_width, first_partial_);
   partial_.EnsureSize(first_partial_.back());
   if (shared()) {
-    target_share_.emplace(comm_, std::span(&target_.data, 1));
+    target_share_.emplace(comm_, std::span(&target_, 1));
   } else {
     FirstRows(samples_, mine.whole_width, first_whole_);
     send_.EnsureSize(first_whole_.back());
@@ -137,8 +141,9 @@ PooledRows<float> OutputDist::Place(std::size_t index, int destination) {
     return {partial_.data() + first_partial_[d] + layout.own_column, mine.partial_width};
   }
   if (!InPlace(d)) return {send_.data() + first_whole_[d] + layout.own_column, mine.whole_width};
-  float* rows = d == self() ? target_.data : target_share_->spans()[d].front();
-  return {rows + Column(layout, out_.columns), target_.stride};
+  float* rows = d == self() ? target_ : target_share_->spans()[d].front();
+  const PooledPlace place = PlaceOf(layout, out_.places);
+  return {rows + place.first, place.stride};
 }
 
 // What other ranks have sent, into the rows of this rank's samples.
@@ -163,8 +168,9 @@ void OutputDist::ScatterWhole() {
       const float* from = received_.data() + first_received_[r] + row * ranks_[r].whole_width;
       for (const Layout& layout : ranks_[r].pieces) {
         if (layout.piece.partial) continue;
+        const PooledPlace place = PlaceOf(layout, out_.places);
         std::copy_n(from + layout.own_column, layout.piece.columns,
-                    target_.data + row * target_.stride + Column(layout, out_.columns));
+                    target_ + place.first + row * place.stride);
       }
     }
   });
@@ -208,9 +214,10 @@ void OutputDist::SumPartial(std::span<const float* const> scales) {
       for (std::size_t i = 0; i < sum.ranks.size(); ++i)
         sources.push_back(rows[sum.ranks[i]] + row * ranks_[sum.ranks[i]].partial_width + sum.columns[i]);
       const PooledPiece& piece = sum.layout.piece;
+      const PooledPlace place = PlaceOf(sum.layout, out_.places);
       SumRow(sources, piece.columns, piece.mean ? scales[Index(piece.feature)] + row : nullptr,
              sum_scratch_[static_cast<std::size_t>(thread)].data(),
-             target_.data + row * target_.stride + Column(sum.layout, out_.columns));
+             target_ + place.first + row * place.stride);
     }
   });
   if (share) share->Release();
@@ -224,8 +231,8 @@ void OutputDist::EndForward(std::span<const float* const> scales) {
     target_share_.reset();
   }
   if (permute_ == OutputPermute::kNone) return;
-  forward_bytes_ += pooled_permute_.Run(Moves(out_.columns), samples_[self()], arrival_.data(),
-                                        arrival_width_, out_.data, out_.row_stride, pool_);
+  forward_bytes_ +=
+      pooled_permute_.Run(Moves(out_.places), samples_[self()], arrival_.data(), out_.data, pool_);
 }
 
 void OutputDist::ScaleGradients(std::span<const float* const> scales) {
@@ -235,7 +242,8 @@ void OutputDist::ScaleGradients(std::span<const float* const> scales) {
       const PooledPiece& piece = sum.layout.piece;
       if (!piece.mean) continue;
       const float scale = scales[Index(piece.feature)][row];
-      const float* from = source_.data + row * source_.stride + Column(sum.layout, gradient_.columns);
+      const PooledPlace place = PlaceOf(sum.layout, gradient_.places);
+      const float* from = source_ + place.first + row * place.stride;
       float* to = scaled_.data() + row * scaled_width_ + sum.layout.scaled_column;
       for (std::int64_t c = 0; c < piece.columns; ++c) to[c] = from[c] * scale;
     }
@@ -254,9 +262,9 @@ void OutputDist::SendGradients() {
       if (r == self()) continue;
       float* to = send_.data() + first_sent[r] + row * ranks_[r].width();
       for (const Layout& layout : ranks_[r].pieces) {
-        const float* from = layout.piece.mean
-                                ? scaled_.data() + row * scaled_width_ + layout.scaled_column
-                                : source_.data + row * source_.stride + Column(layout, gradient_.columns);
+        const PooledPlace place = PlaceOf(layout, gradient_.places);
+        const float* from = layout.piece.mean ? scaled_.data() + row * scaled_width_ + layout.scaled_column
+                                              : source_ + place.first + row * place.stride;
         std::copy_n(from, layout.piece.columns, to + layout.wire_column);
       }
     }
@@ -278,18 +286,17 @@ void OutputDist::BeginBackward(PooledView<const float> gradient, std::span<const
   HOTROW_CHECK(samples.size() == ranks());
   samples_.assign(samples.begin(), samples.end());
   gradient_ = gradient;
-  source_ = {gradient.data, gradient.row_stride};
+  source_ = gradient.data;
   if (permute_ == OutputPermute::kCpu) {
     arrival_.EnsureSize(samples_[self()] * arrival_width_);
-    std::vector<ColumnMove> moves = Moves(gradient.columns);
+    std::vector<ColumnMove> moves = Moves(gradient.places);
     for (ColumnMove& move : moves) std::swap(move.from, move.to);
-    backward_bytes_ += pooled_permute_.Run(moves, samples_[self()], gradient.data, gradient.row_stride,
-                                           arrival_.data(), arrival_width_, pool_);
-    source_ = {arrival_.data(), arrival_width_};
+    backward_bytes_ += pooled_permute_.Run(moves, samples_[self()], gradient.data, arrival_.data(), pool_);
+    source_ = arrival_.data();
   }
   if (scaled_width_ > 0) ScaleGradients(scales);
   if (shared()) {
-    source_share_.emplace(comm_, std::span(&source_.data, 1));
+    source_share_.emplace(comm_, std::span(&source_, 1));
     if (scaled_width_ > 0) scaled_share_.emplace(comm_, scaled_.span());
   } else if (ranks() > 1) {
     SendGradients();
@@ -308,8 +315,9 @@ PooledRows<const float> OutputDist::Gradient(std::size_t index, int source) cons
     const float* rows = s == self() ? scaled_.data() : scaled_share_->spans()[s].data();
     return {rows + layout.scaled_column, scaled_width_};
   }
-  const float* rows = s == self() ? source_.data : source_share_->spans()[s].front();
-  return {rows + Column(layout, gradient_.columns), source_.stride};
+  const float* rows = s == self() ? source_ : source_share_->spans()[s].front();
+  const PooledPlace place = PlaceOf(layout, gradient_.places);
+  return {rows + place.first, place.stride};
 }
 
 void OutputDist::EndBackward() {

@@ -47,8 +47,8 @@ class OutputDist {
   OutputDist(std::vector<std::vector<PooledPiece>> pieces_of_rank, OutputPermute permute, Communicator& comm,
              ThreadPool& pool);
 
-  // Forward, each step by all ranks. `out`, for this rank's samples, has the same columns and stride on all
-  // ranks; samples[r] is the size of rank r's batch; scales[feature], [own samples], where a piece of the
+  // Forward, each step by all ranks. `out`, for this rank's samples, has the same places on all ranks;
+  // samples[r] is the size of rank r's batch; scales[feature], [own samples], where a piece of the
   // feature is `mean`.
   void BeginForward(PooledView<float> out, std::span<const std::int64_t> samples);
   /// Where this rank's piece `index` of rank `destination`'s samples is to be written before EndForward.
@@ -96,13 +96,13 @@ class OutputDist {
   std::size_t ranks() const { return ranks_.size(); }
   bool InPlace(std::size_t rank) const { return rank == self() || comm_.shares_memory(); }
   bool shared() const { return comm_.shares_memory() && ranks() > 1; }
-  std::int64_t Column(const Layout& layout, std::span<const std::int64_t> columns) const;
+  PooledPlace PlaceOf(const Layout& layout, std::span<const PooledPlace> places) const;
   void FirstRows(std::span<const std::int64_t> samples, std::int64_t width, std::vector<std::int64_t>& first);
   void ScatterWhole();
   void SumPartial(std::span<const float* const> scales);
   void ScaleGradients(std::span<const float* const> scales);
   void SendGradients();
-  std::vector<ColumnMove> Moves(std::span<const std::int64_t> columns) const;
+  std::vector<ColumnMove> Moves(std::span<const PooledPlace> places) const;
 
   OutputPermute permute_;
   Communicator& comm_;
@@ -118,8 +118,8 @@ class OutputDist {
   std::vector<std::int64_t> samples_;
   PooledView<float> out_;  // the caller's
   PooledView<const float> gradient_;
-  PooledRows<float> target_;  // where pieces go on this rank: out_, or rows before the permute
-  PooledRows<const float> source_;
+  float* target_ = nullptr;  // where pieces go on this rank: out_, or rows before the permute
+  const float* source_ = nullptr;
   std::vector<std::int64_t> first_whole_;    // float of each destination in send_
   std::vector<std::int64_t> first_partial_;  // and in partial_
   std::vector<std::int64_t> first_received_;

@@ -7,13 +7,12 @@
 namespace hotrow {
 
 std::int64_t PooledPermute::Run(const std::vector<ColumnMove>& moves, std::int64_t rows, const float* in,
-                                std::int64_t in_stride, float* out, std::int64_t out_stride,
-                                ThreadPool& pool) {
+                                float* out, ThreadPool& pool) {
   // Where each move stands in the packed rows of the result.
   std::vector<std::size_t> by_target(moves.size());
   for (std::size_t i = 0; i < moves.size(); ++i) by_target[i] = i;
   std::sort(by_target.begin(), by_target.end(),
-            [&](std::size_t a, std::size_t b) { return moves[a].to < moves[b].to; });
+            [&](std::size_t a, std::size_t b) { return moves[a].to.first < moves[b].to.first; });
   std::vector<std::int64_t> place(moves.size());
   std::int64_t width = 0;
   for (const std::size_t i : by_target) {
@@ -25,7 +24,8 @@ std::int64_t PooledPermute::Run(const std::vector<ColumnMove>& moves, std::int64
 
   ForEachRow(rows, pool, [&](std::int64_t row, int) {
     float* to = before_.data() + row * width;
-    for (const ColumnMove& move : moves) to = std::copy_n(in + row * in_stride + move.from, move.columns, to);
+    for (const ColumnMove& move : moves)
+      to = std::copy_n(in + move.from.first + row * move.from.stride, move.columns, to);
   });
   ForEachRow(rows, pool, [&](std::int64_t row, int) {
     const float* from = before_.data() + row * width;
@@ -37,7 +37,7 @@ std::int64_t PooledPermute::Run(const std::vector<ColumnMove>& moves, std::int64
   ForEachRow(rows, pool, [&](std::int64_t row, int) {
     for (std::size_t i = 0; i < moves.size(); ++i) {
       std::copy_n(after_.data() + row * width + place[i], moves[i].columns,
-                  out + row * out_stride + moves[i].to);
+                  out + moves[i].to.first + row * moves[i].to.stride);
     }
   });
   return 6 * rows * width * static_cast<std::int64_t>(sizeof(float));

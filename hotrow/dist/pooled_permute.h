@@ -5,27 +5,28 @@
 #include <cstdint>
 #include <vector>
 
+#include "hotrow/embed/pooled_view.h"
 #include "hotrow/machine/buffer.h"
 #include "hotrow/machine/thread_pool.h"
 
 namespace hotrow {
 
-/// Columns [from, from + columns) of a row become columns [to, to + columns).
+/// `columns` columns of every sample, from one place to another.
 struct ColumnMove {
-  std::int64_t from = 0;
-  std::int64_t to = 0;
+  PooledPlace from;
+  PooledPlace to;
   std::int64_t columns = 0;
 };
 
 class PooledPermute {
  public:
-  /// Moves the columns of `rows` rows; strides in floats. Returns the bytes that it read and wrote.
-  std::int64_t Run(const std::vector<ColumnMove>& moves, std::int64_t rows, const float* in,
-                   std::int64_t in_stride, float* out, std::int64_t out_stride, ThreadPool& pool);
+  /// Moves the columns of `rows` samples. Returns the bytes that it read and wrote.
+  std::int64_t Run(const std::vector<ColumnMove>& moves, std::int64_t rows, const float* in, float* out,
+                   ThreadPool& pool);
 
  private:
   Buffer<float> before_;  // [rows, columns in the order of `moves`]
-  Buffer<float> after_;   // [rows, columns by `to`]
+  Buffer<float> after_;   // [rows, columns by where they go]
 };
 
 }  // namespace hotrow

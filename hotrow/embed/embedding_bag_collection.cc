@@ -52,7 +52,6 @@ struct EmbeddingBagCollection::Impl {
   std::vector<std::size_t> table_of_feature;
   // Per table, its features in the table's order.
   std::vector<std::vector<std::size_t>> features_of_table;
-  OptimizerConfig optimizer;
   BackwardKernel kernel = BackwardKernel::kFused;
 
   PooledLookup lookup;
@@ -61,9 +60,9 @@ struct EmbeddingBagCollection::Impl {
   std::vector<FeatureLookup> lookups;   // per feature, refilled each step
   std::vector<BagGradients> gradients;  // per table, refilled each step
 
-  void CheckBatch(const KeyedJaggedTensor& batch, std::size_t columns) const {
+  void CheckBatch(const KeyedJaggedTensor& batch, std::size_t places) const {
     HOTROW_CHECK(static_cast<std::size_t>(batch.num_features()) == table_of_feature.size());
-    HOTROW_CHECK(columns == table_of_feature.size());
+    HOTROW_CHECK(places == table_of_feature.size());
   }
 };
 
@@ -72,10 +71,8 @@ EmbeddingBagCollection::EmbeddingBagCollection(std::vector<EmbeddingTableConfig>
                                                const EmbeddingOptions& options, ThreadPool& pool)
     : impl_(std::make_unique<Impl>()) {
   Validate(tables);
-  Validate(options.optimizer);
   impl_->table_of_feature = TablesOfFeatures(tables, feature_names);
-  CheckTableMemory(options, EagerBytes(tables, options.optimizer.kind), GradientBytes(tables));
-  impl_->optimizer = options.optimizer;
+  CheckTableMemory(options, EagerBytes(tables), GradientBytes(tables));
   impl_->kernel = options.kernel;
   for (std::size_t t = 0; t < tables.size(); ++t) {
     std::vector<std::size_t> features;
@@ -84,9 +81,9 @@ EmbeddingBagCollection::EmbeddingBagCollection(std::vector<EmbeddingTableConfig>
       features.push_back(static_cast<std::size_t>(found - feature_names.begin()));
     }
     impl_->features_of_table.push_back(std::move(features));
-    impl_->tables.push_back(
-        std::make_unique<EmbeddingTable>(std::move(tables[t]), TableShard{}, options.optimizer.kind,
-                                         options.storage, static_cast<std::int64_t>(t), options.seed, pool));
+    impl_->tables.push_back(std::make_unique<EmbeddingTable>(std::move(tables[t]), TableShard{},
+                                                             options.storage, static_cast<std::int64_t>(t),
+                                                             options.seed, pool));
     impl_->gradients.push_back({impl_->tables.back().get(), {}});
   }
 }
@@ -109,32 +106,32 @@ std::int64_t EmbeddingBagCollection::TableOfFeature(std::int64_t f) const {
 void EmbeddingBagCollection::Forward(const KeyedJaggedTensor& batch, PooledView<float> out,
                                      ThreadPool& pool) {
   Impl& impl = *impl_;
-  impl.CheckBatch(batch, out.columns.size());
+  impl.CheckBatch(batch, out.places.size());
   impl.lookups.clear();
   for (std::size_t f = 0; f < impl.table_of_feature.size(); ++f) {
     impl.lookups.push_back({impl.tables[impl.table_of_feature[f]].get(),
-                            batch.feature(static_cast<std::int64_t>(f)), out.data + out.columns[f],
-                            out.row_stride});
+                            batch.feature(static_cast<std::int64_t>(f)), out.data + out.places[f].first,
+                            out.places[f].stride});
   }
   impl.lookup.Run(impl.lookups, pool);
 }
 
 void EmbeddingBagCollection::Backward(const KeyedJaggedTensor& batch, PooledView<const float> gradient,
-                                      std::int64_t reduction_units, std::int64_t step, ThreadPool& pool) {
+                                      std::int64_t reduction_units, OptimizerStep step, ThreadPool& pool) {
   Impl& impl = *impl_;
-  impl.CheckBatch(batch, gradient.columns.size());
+  impl.CheckBatch(batch, gradient.places.size());
   for (std::size_t t = 0; t < impl.tables.size(); ++t) {
     std::vector<FeatureGradient>& features = impl.gradients[t].features;
     features.clear();
     for (const std::size_t f : impl.features_of_table[t]) {
-      features.push_back({batch.feature(static_cast<std::int64_t>(f)), gradient.data + gradient.columns[f],
-                          gradient.row_stride});
+      features.push_back({batch.feature(static_cast<std::int64_t>(f)),
+                          gradient.data + gradient.places[f].first, gradient.places[f].stride});
     }
   }
   if (impl.kernel == BackwardKernel::kFused) {
-    impl.fused.Run(impl.gradients, impl.optimizer, step, reduction_units, pool);
+    impl.fused.Run(impl.gradients, step, reduction_units, pool);
   } else {
-    impl.unfused.Run(impl.gradients, impl.optimizer, step, reduction_units, pool);
+    impl.unfused.Run(impl.gradients, step, reduction_units, pool);
   }
 }
 

@@ -10,7 +10,7 @@
 #include "hotrow/embed/table.h"
 #include "hotrow/embed/table_config.h"
 #include "hotrow/machine/thread_pool.h"
-#include "hotrow/optim/optimizer_config.h"
+#include "hotrow/optim/optimizer_factors.h"
 #include "hotrow/sparse/keyed_jagged_tensor.h"
 
 namespace hotrow {
@@ -20,7 +20,6 @@ BackwardKernel ParseBackwardKernel(
     const std::string& text);  ///< "fused", "unfused"; throws Error listing them
 
 struct EmbeddingOptions {
-  OptimizerConfig optimizer;
   BackwardKernel kernel = BackwardKernel::kFused;
   StorageKind storage = StorageKind::kEager;
   std::uint64_t seed = 0;
@@ -51,11 +50,10 @@ class EmbeddingBagCollection {
   void Forward(const KeyedJaggedTensor& batch, PooledView<float> out, ThreadPool& pool);
 
   /// Sums each touched row's gradient in canonical order (docs/ARCHITECTURE.md, "Determinism";
-  /// `reduction_units` cuts the batch with EvenSlice) and applies the optimizer once to it. `step` counts
-  /// from 1 (Adam's bias correction). Fused: cost follows the ids. Unfused: a dense gradient as large as the
-  /// table, and the optimizer over every row.
+  /// `reduction_units` cuts the batch with EvenSlice) and applies its table's optimizer once to it. Fused:
+  /// cost follows the ids. Unfused: a dense gradient as large as the table, and the optimizer over every row.
   void Backward(const KeyedJaggedTensor& batch, PooledView<const float> gradient,
-                std::int64_t reduction_units, std::int64_t step, ThreadPool& pool);
+                std::int64_t reduction_units, OptimizerStep step, ThreadPool& pool);
 
   /// Sum modulo 2^64 over (table name, row, aligned 4-column group, its bytes) of XXH3: weights, and
   /// optimizer state. Equal for eager and lazy tables and any sharding. Cost: every row of every table.

@@ -106,11 +106,11 @@ void KeysToSlots(EmbeddingTable& table, const EntrySorter::Bucket& bucket, std::
 }  // namespace
 
 template <typename E>
-void FusedBackward::UpdateBucket(std::int64_t index, int thread, std::span<const BagGradients> tables,
-                                 const OptimizerConfig& optimizer, const OptimizerFactors& factors) {
+void FusedBackward::UpdateBucket(std::int64_t index, int thread, std::span<const BagGradients> tables) {
   const EntrySorter::Bucket bucket = sorter_.bucket(index);
   const BagGradients& input = tables[static_cast<std::size_t>(bucket.table)];
   EmbeddingTable& table = *input.table;
+  const OptimizerFactors& factors = factors_[static_cast<std::size_t>(bucket.table)];
   const std::span<E> entries = sorter_.Sort<E>(index, thread);
   BucketRows<E> rows{entries,     input.features.data(), input.num_features(),
                      bucket.code, table.view(),          bucket.bits};
@@ -121,17 +121,18 @@ void FusedBackward::UpdateBucket(std::int64_t index, int thread, std::span<const
   EntrySorter::Pad(entries);
   const BackwardScratch::Rows scratch = scratch_.Of(thread, table.dim());
   if constexpr (std::is_same_v<E, ScaledEntry>) {
-    HWY_DYNAMIC_DISPATCH(UpdateScaled)(rows, units_, optimizer, factors, scratch);
+    HWY_DYNAMIC_DISPATCH(UpdateScaled)(rows, units_, table.optimizer(), factors, scratch);
   } else {
-    HWY_DYNAMIC_DISPATCH(UpdatePlain)(rows, units_, optimizer, factors, scratch);
+    HWY_DYNAMIC_DISPATCH(UpdatePlain)(rows, units_, table.optimizer(), factors, scratch);
   }
 }
 
-void FusedBackward::Run(std::span<const BagGradients> tables, const OptimizerConfig& optimizer,
-                        std::int64_t step, std::int64_t units, ThreadPool& pool) {
+void FusedBackward::Run(std::span<const BagGradients> tables, OptimizerStep step, std::int64_t units,
+                        ThreadPool& pool) {
   bool lazy = false;
+  factors_.clear();
   for (const BagGradients& input : tables) {
-    HOTROW_CHECK(input.table->optimizer() == optimizer.kind);
+    factors_.push_back(MakeOptimizerFactors(input.table->optimizer(), step));
     lazy = lazy || input.table->storage_kind() == StorageKind::kLazy;
   }
   units_.Reset(tables, units);
@@ -142,12 +143,11 @@ void FusedBackward::Run(std::span<const BagGradients> tables, const OptimizerCon
       absent_.resize(static_cast<std::size_t>(pool.size()));
     for (Buffer<std::int64_t>& absent : absent_) absent.EnsureSize(sorter_.max_entries());
   }
-  const OptimizerFactors factors = MakeOptimizerFactors(optimizer, step);
   pool.Run(sorter_.buckets(), [&](std::int64_t task, int thread) {
     if (sorter_.bucket(task).scaled) {
-      UpdateBucket<ScaledEntry>(task, thread, tables, optimizer, factors);
+      UpdateBucket<ScaledEntry>(task, thread, tables);
     } else {
-      UpdateBucket<Entry>(task, thread, tables, optimizer, factors);
+      UpdateBucket<Entry>(task, thread, tables);
     }
   });
 }

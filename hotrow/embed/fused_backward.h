@@ -12,29 +12,27 @@
 #include "hotrow/embed/reduction_units.h"
 #include "hotrow/machine/buffer.h"
 #include "hotrow/machine/thread_pool.h"
-#include "hotrow/optim/optimizer_config.h"
 #include "hotrow/optim/optimizer_factors.h"
 
 namespace hotrow {
 
 class FusedBackward {
  public:
-  /// Updates every row that a bag of `tables` touches; all have the same segments, together cut into `units`
-  /// reduction units (ReductionUnits::Reset). A row's gradient: the bags' gradients (times weight, 1 / n, or
-  /// their rounded product) in the order (sample, feature, position) inside a unit, units combined by the
-  /// tree of hotrow/base/tree_sum.h. Gives lazy tables' rows their memory. `step` counts from 1. Throws Error
+  /// Updates every row that a bag of `tables` touches, by its table's optimizer; all have the same segments,
+  /// together cut into `units` reduction units (ReductionUnits::Reset). A row's gradient: the bags' gradients
+  /// (times weight, 1 / n, or their rounded product) in the order (sample, feature, position) inside a unit,
+  /// units combined by the tree of hotrow/base/tree_sum.h. Gives lazy tables' rows their memory. Throws Error
   /// when a lazy table runs out of memory: weights are then partly updated. Allocates nothing once it has
   /// seen the largest batch, but for lazy rows.
-  void Run(std::span<const BagGradients> tables, const OptimizerConfig& optimizer, std::int64_t step,
-           std::int64_t units, ThreadPool& pool);
+  void Run(std::span<const BagGradients> tables, OptimizerStep step, std::int64_t units, ThreadPool& pool);
 
  private:
   template <typename E>
-  void UpdateBucket(std::int64_t index, int thread, std::span<const BagGradients> tables,
-                    const OptimizerConfig& optimizer, const OptimizerFactors& factors);
+  void UpdateBucket(std::int64_t index, int thread, std::span<const BagGradients> tables);
 
   EntrySorter sorter_;
   ReductionUnits units_;
+  std::vector<OptimizerFactors> factors_;  // of each table
   BackwardScratch scratch_;
   std::vector<Buffer<std::int64_t>> absent_;  // per thread: rows that a lazy table is to be given
 };

@@ -1,7 +1,9 @@
 #include "hotrow/embed/initial_values.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
+#include <numbers>
 
 #include "hotrow/base/error.h"
 #include "hotrow/base/rng.h"
@@ -85,12 +87,50 @@ constexpr std::int64_t kBlocksAtOnce = 64;  // a multiple of every vector's lane
 
 }  // namespace
 
-InitialValues::InitialValues(std::uint64_t seed, std::int64_t table_index, float bound)
-    : key_(MixSeed(seed, static_cast<std::uint64_t>(table_index))), bound_(bound) {}
+InitialValues::InitialValues(std::uint64_t seed, std::int64_t table_index, const EmbeddingTableConfig& table)
+    : key_(MixSeed(seed, static_cast<std::uint64_t>(table_index))),
+      kind_(table.init.kind),
+      scale_(kind_ == InitKind::kDefault
+                 ? static_cast<float>(std::sqrt(1.0 / static_cast<double>(table.num_embeddings)))
+                 : table.init.value) {}
 
 void InitialValues::Fill(std::int64_t first_row, std::int64_t rows, std::int64_t first_column,
                          std::int64_t columns, float* out, std::int64_t out_stride) const {
   HOTROW_CHECK(first_column % 4 == 0);
+  switch (kind_) {
+    case InitKind::kDefault:
+    case InitKind::kUniform:
+      return FillUniform(first_row, rows, first_column, columns, out, out_stride);
+    case InitKind::kNormal:
+      return FillNormal(first_row, rows, first_column, columns, out, out_stride);
+    case InitKind::kZeros:
+      for (std::int64_t r = 0; r < rows; ++r) std::fill_n(out + r * out_stride, columns, 0.0F);
+  }
+}
+
+void InitialValues::FillNormal(std::int64_t first_row, std::int64_t rows, std::int64_t first_column,
+                               std::int64_t columns, float* out, std::int64_t out_stride) const {
+  const auto pair = [&](std::uint32_t first, std::uint32_t second, float* values) {
+    const double radius = std::sqrt(-2.0 * std::log(1.0 - static_cast<double>(UnitFloat(first))));
+    const double angle = 2.0 * std::numbers::pi * static_cast<double>(UnitFloat(second));
+    values[0] = static_cast<float>(scale_ * radius * std::cos(angle));
+    values[1] = static_cast<float>(scale_ * radius * std::sin(angle));
+  };
+  for (std::int64_t r = 0; r < rows; ++r) {
+    for (std::int64_t c = 0; c < columns; c += 4) {
+      const auto words =
+          RandomWords(key_, RandomStream::kEmbeddingInit, static_cast<std::uint64_t>(first_row + r),
+                      static_cast<std::uint32_t>((first_column + c) / 4));
+      float values[4];
+      pair(words[0], words[1], values);
+      pair(words[2], words[3], values + 2);
+      std::copy_n(values, std::min<std::int64_t>(4, columns - c), out + r * out_stride + c);
+    }
+  }
+}
+
+void InitialValues::FillUniform(std::int64_t first_row, std::int64_t rows, std::int64_t first_column,
+                                std::int64_t columns, float* out, std::int64_t out_stride) const {
   const std::int64_t blocks = CeilDiv(columns, 4);
   const auto first_block = static_cast<std::uint32_t>(first_column / 4);
   std::uint32_t a_lo[kBlocksAtOnce] = {};
@@ -111,7 +151,7 @@ void InitialValues::Fill(std::int64_t first_row, std::int64_t rows, std::int64_t
           b[i * width + k] = first_block + static_cast<std::uint32_t>(block + k);
         }
       }
-      HWY_DYNAMIC_DISPATCH(FillBlocks)(group_rows * width, key_, bound_, a_lo, a_hi, b, values);
+      HWY_DYNAMIC_DISPATCH(FillBlocks)(group_rows * width, key_, scale_, a_lo, a_hi, b, values);
       const std::int64_t count = std::min(4 * width, columns - 4 * block);
       for (std::int64_t i = 0; i < group_rows; ++i) {
         std::memcpy(out + (r + i) * out_stride + 4 * block, values + i * width * 4,

@@ -30,31 +30,34 @@ void CopyFloats(float* to, const float* from, std::int64_t count) {
 
 }  // namespace
 
-EmbeddingTable::EmbeddingTable(EmbeddingTableConfig config, const TableShard& shard, OptimizerKind optimizer,
-                               StorageKind storage, std::int64_t table_index, std::uint64_t seed,
-                               ThreadPool& pool)
+EmbeddingTable::EmbeddingTable(EmbeddingTableConfig config, const TableShard& shard, StorageKind storage,
+                               std::int64_t table_index, std::uint64_t seed, ThreadPool& pool)
     : config_(std::move(config)),
       shard_(Completed(config_, shard)),
-      optimizer_(optimizer),
-      state_width_(StateWidth(optimizer, shard_.columns)),
-      storage_(config_.name, storage, shard_.rows, MakeRowLayout(shard_.columns, optimizer)),
+      state_width_(StateWidth(config_.optimizer.kind, shard_.columns)),
+      storage_(config_.name, storage, shard_.rows, MakeRowLayout(shard_.columns, config_.optimizer.kind)),
       view_(storage_.view()),
-      initial_(seed, table_index, InitBound(config_)) {
+      initial_(seed, table_index, config_) {
   if (storage == StorageKind::kLazy) return;
-  // 2 MiB of rows a task: a huge page is then faulted in by one thread. State starts as the mapping's zeros;
-  // what lies apart is written all the same, for memory that was never touched counts as available.
+  const float state = InitialState(config_.optimizer);
+  // 2 MiB of rows a task: a huge page is then faulted in by one thread. State of zeros is the mapping's; what
+  // lies apart is written all the same, for memory that was never touched counts as available.
   constexpr std::int64_t kTaskFloats = (std::int64_t{2} << 20) / kFloat;
   const std::int64_t rows_a_task = std::max<std::int64_t>(1, kTaskFloats / view_.layout.stride);
   pool.Run(CeilDiv(rows(), rows_a_task), [&](std::int64_t task, int) {
     const std::int64_t first = task * rows_a_task;
-    initial_.Fill(shard_.first_row + first, std::min(rows_a_task, rows() - first), shard_.first_column, dim(),
-                  view_.Row(first), view_.layout.stride);
+    const std::int64_t count = std::min(rows_a_task, rows() - first);
+    initial_.Fill(shard_.first_row + first, count, shard_.first_column, dim(), view_.Row(first),
+                  view_.layout.stride);
+    if (state == 0.0F || view_.layout.apart > 0) return;
+    for (std::int64_t row = first; row < first + count; ++row)
+      std::fill_n(view_.State(row), state_width_, state);
   });
   const std::span<float> states = storage_.states_apart();
   pool.Run(CeilDiv(std::ssize(states), kTaskFloats), [&](std::int64_t task, int) {
     const auto first = static_cast<std::size_t>(task * kTaskFloats);
     const auto part = states.subspan(first, std::min<std::size_t>(kTaskFloats, states.size() - first));
-    std::fill(part.begin(), part.end(), 0.0F);
+    std::fill(part.begin(), part.end(), state);
   });
 }
 
@@ -80,7 +83,7 @@ void EmbeddingTable::ReadState(std::int64_t first_row, std::int64_t count, float
     if (const std::int64_t slot = view_.Slot(first_row + i); slot >= 0) {
       CopyFloats(state, view_.State(slot), state_width_);
     } else {
-      std::fill_n(state, state_width_, 0.0F);
+      std::fill_n(state, state_width_, InitialState(config_.optimizer));
     }
   }
 }
@@ -110,19 +113,21 @@ void EmbeddingTable::MakeResident(std::span<const std::int64_t> rows) {
       std::count_if(rows.begin(), rows.end(), [&](std::int64_t row) { return view_.Find(row) == nullptr; });
   if (absent == 0) return;
   std::uint32_t slot = storage_.Claim(absent);
+  const float state = InitialState(config_.optimizer);  // fresh slots are zeros
   for (const std::int64_t row : rows) {
     if (view_.Find(row) != nullptr) continue;
     InitialRow(row, view_.Row(slot));
+    if (state != 0.0F) std::fill_n(view_.State(slot), state_width_, state);
     storage_.Bind(row, slot++);
   }
 }
 
 std::int64_t EmbeddingTable::LogicalBytes() const { return rows() * (dim() + state_width_) * kFloat; }
 
-std::int64_t EagerBytes(const std::vector<EmbeddingTableConfig>& tables, OptimizerKind optimizer) {
+std::int64_t EagerBytes(const std::vector<EmbeddingTableConfig>& tables) {
   std::int64_t bytes = 0;
   for (const EmbeddingTableConfig& table : tables) {
-    const RowLayout layout = MakeRowLayout(table.embedding_dim, optimizer);
+    const RowLayout layout = MakeRowLayout(table.embedding_dim, table.optimizer.kind);
     bytes = CheckedAdd(bytes, CheckedMul(table.num_embeddings, layout.bytes()));
   }
   return bytes;

@@ -33,15 +33,15 @@ class EmbeddingTable {
  public:
   /// `table_index` and `seed` key the initial values. Eager tables are initialised on the pool's threads;
   /// lazy ones are ready at once. Throws Error when an eager table does not fit in memory.
-  EmbeddingTable(EmbeddingTableConfig config, const TableShard& shard, OptimizerKind optimizer,
-                 StorageKind storage, std::int64_t table_index, std::uint64_t seed, ThreadPool& pool);
+  EmbeddingTable(EmbeddingTableConfig config, const TableShard& shard, StorageKind storage,
+                 std::int64_t table_index, std::uint64_t seed, ThreadPool& pool);
 
   const EmbeddingTableConfig& config() const { return config_; }
   const std::string& name() const { return config_.name; }
   const TableShard& shard() const { return shard_; }
   std::int64_t rows() const { return shard_.rows; }
   std::int64_t dim() const { return shard_.columns; }  ///< columns of this shard
-  OptimizerKind optimizer() const { return optimizer_; }
+  const OptimizerConfig& optimizer() const { return config_.optimizer; }
   std::int64_t state_width() const { return state_width_; }  ///< floats of state a row
   StorageKind storage_kind() const { return storage_.kind(); }
 
@@ -58,7 +58,7 @@ class EmbeddingTable {
   void InitialRow(std::int64_t row, float* out) const {
     initial_.Fill(shard_.first_row + row, 1, shard_.first_column, dim(), out, dim());
   }
-  /// Gives every listed row that has none a slot with initial weights and zero state: a lazy table's way to
+  /// Gives every listed row that has none a slot with initial weights and state: a lazy table's way to
   /// train a row. Rows must be distinct, those of threads that call at once among them: one listed twice
   /// takes a second slot that stays empty. Throws Error when memory runs out.
   void MakeResident(std::span<const std::int64_t> rows);
@@ -76,7 +76,6 @@ class EmbeddingTable {
 
   EmbeddingTableConfig config_;
   TableShard shard_;
-  OptimizerKind optimizer_;
   std::int64_t state_width_;
   TableStorage storage_;
   RowsView view_;
@@ -84,7 +83,7 @@ class EmbeddingTable {
 };
 
 /// Bytes that the tables take when eager.
-std::int64_t EagerBytes(const std::vector<EmbeddingTableConfig>& tables, OptimizerKind optimizer);
+std::int64_t EagerBytes(const std::vector<EmbeddingTableConfig>& tables);
 
 /// "eager", "lazy", or "auto": eager when `eager_bytes` is at most 85 % of the memory available. Throws Error
 /// listing them.

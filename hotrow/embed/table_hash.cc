@@ -80,13 +80,14 @@ std::uint64_t HashState(const EmbeddingTable& table, ThreadPool& pool) {
   const RowsView view = table.view();
   const std::int64_t width = table.state_width();
   if (width == 0) return 0;
-  const bool row_wise = table.optimizer() == OptimizerKind::kRowWiseAdagrad;
+  const bool row_wise = table.optimizer().kind == OptimizerKind::kRowWiseAdagrad;
   if (row_wise && table.shard().first_column != 0) return 0;
   const std::int64_t plane_width = row_wise ? 1 : table.dim();
   const auto first_group = static_cast<std::uint64_t>(table.shard().first_column / 4);
-  return HashRows(table, width, pool, [&](const Group& group, std::int64_t row, const float* zeros) {
+  const std::vector<float> fresh(static_cast<std::size_t>(width), InitialState(table.optimizer()));
+  return HashRows(table, width, pool, [&](const Group& group, std::int64_t row, const float*) {
     const std::int64_t slot = view.Slot(row);
-    const float* state = slot < 0 ? zeros : view.State(slot);
+    const float* state = slot < 0 ? fresh.data() : view.State(slot);
     std::uint64_t sum = 0;
     for (std::int64_t plane = 0; plane * plane_width < width; ++plane) {
       sum += HashRow(group, first_group + (static_cast<std::uint64_t>(plane) << kPlaneShift),

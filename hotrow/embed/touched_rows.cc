@@ -57,29 +57,27 @@ void TouchedRowSum::Run(const BagGradients& input, std::int64_t units, ThreadPoo
   });
 }
 
-void ApplyToRows(EmbeddingTable& table, const OptimizerConfig& optimizer, std::int64_t step,
-                 const TouchedRows& touched, const float* mean_squares, BackwardScratch& scratch,
-                 ThreadPool& pool) {
-  HOTROW_CHECK(table.optimizer() == optimizer.kind);
+void ApplyToRows(EmbeddingTable& table, OptimizerStep step, const TouchedRows& touched,
+                 const float* mean_squares, BackwardScratch& scratch, ThreadPool& pool) {
   const std::int64_t dim = table.dim();
-  const OptimizerFactors factors = MakeOptimizerFactors(optimizer, step);
+  const OptimizerFactors factors = MakeOptimizerFactors(table.optimizer(), step);
   scratch.EnsureSize(dim, pool);
   pool.Run(CeilDiv(touched.count, kRowsATask), [&](std::int64_t task, int thread) {
     const std::int64_t first = task * kRowsATask;
     const std::int64_t count = std::min(kRowsATask, touched.count - first);
     const std::int64_t* rows = touched.rows.data() + first;
     table.MakeResident({rows, static_cast<std::size_t>(count)});
-    UpdateRowBlock({table.view(), rows, 0, count, touched.gradients.data() + first * dim}, optimizer, factors,
-                   mean_squares == nullptr ? nullptr : mean_squares + first, scratch.Of(thread, dim));
+    UpdateRowBlock({table.view(), rows, 0, count, touched.gradients.data() + first * dim}, table.optimizer(),
+                   factors, mean_squares == nullptr ? nullptr : mean_squares + first,
+                   scratch.Of(thread, dim));
   });
 }
 
-void SquareGroupsOfRows(const EmbeddingTable& table, const OptimizerConfig& optimizer,
-                        const TouchedRows& touched, float* groups, BackwardScratch& scratch,
-                        ThreadPool& pool) {
+void SquareGroupsOfRows(const EmbeddingTable& table, const TouchedRows& touched, float* groups,
+                        BackwardScratch& scratch, ThreadPool& pool) {
   const std::int64_t dim = table.dim();
-  const bool l2 = optimizer.weight_decay_mode == WeightDecayMode::kL2;
-  const OptimizerFactors factors = MakeOptimizerFactors(optimizer, 1);
+  const bool l2 = table.optimizer().weight_decay_mode == WeightDecayMode::kL2;
+  const OptimizerFactors factors = MakeOptimizerFactors(table.optimizer(), 1);
   scratch.EnsureSize(dim, pool);
   pool.Run(CeilDiv(touched.count, kRowsATask), [&](std::int64_t task, int thread) {
     const BackwardScratch::Rows rows = scratch.Of(thread, dim);

@@ -11,7 +11,7 @@
 #include "hotrow/embed/reduction_units.h"
 #include "hotrow/machine/buffer.h"
 #include "hotrow/machine/thread_pool.h"
-#include "hotrow/optim/optimizer_config.h"
+#include "hotrow/optim/optimizer_factors.h"
 
 namespace hotrow {
 
@@ -42,19 +42,17 @@ class TouchedRowSum {
   std::vector<std::int64_t> first_of_bucket_;
 };
 
-/// Gives touched rows of a lazy table their memory, then applies the optimizer to each. For row-wise Adagrad
-/// mean_squares[i] is the mean of g^2 over touched row i, all its columns, L2 decay included (null: this
-/// table has all the columns, the mean is computed here); other optimizers ignore it. `step` counts from 1.
-/// Allocates nothing when `scratch`, the caller's to keep, has seen the pool and as wide a table.
-void ApplyToRows(EmbeddingTable& table, const OptimizerConfig& optimizer, std::int64_t step,
-                 const TouchedRows& touched, const float* mean_squares, BackwardScratch& scratch,
-                 ThreadPool& pool);
+/// Gives touched rows of a lazy table their memory, then applies the table's optimizer to each. For row-wise
+/// Adagrad mean_squares[i] is the mean of g^2 over touched row i, all its columns, L2 decay included (null:
+/// this table has all the columns, the mean is computed here); other optimizers ignore it. Allocates nothing
+/// when `scratch`, the caller's to keep, has seen the pool and as wide a table.
+void ApplyToRows(EmbeddingTable& table, OptimizerStep step, const TouchedRows& touched,
+                 const float* mean_squares, BackwardScratch& scratch, ThreadPool& pool);
 
 /// For a column shard under row-wise Adagrad: groups[i, SquareGroups(dim)], the sums of squares of touched
 /// row i's aligned 4-column groups, L2 decay included. Groups of all shards side by side go into MeanSquare.
 /// `scratch` as above.
-void SquareGroupsOfRows(const EmbeddingTable& table, const OptimizerConfig& optimizer,
-                        const TouchedRows& touched, float* groups, BackwardScratch& scratch,
-                        ThreadPool& pool);
+void SquareGroupsOfRows(const EmbeddingTable& table, const TouchedRows& touched, float* groups,
+                        BackwardScratch& scratch, ThreadPool& pool);
 
 }  // namespace hotrow

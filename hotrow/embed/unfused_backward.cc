@@ -49,12 +49,13 @@ void UnfusedBackward::StoreBucket(std::int64_t index, int thread, std::span<cons
                 GradientSink{gradients_[t].data(), nullptr});
 }
 
-void UnfusedBackward::Run(std::span<const BagGradients> tables, const OptimizerConfig& optimizer,
-                          std::int64_t step, std::int64_t units, ThreadPool& pool) {
+void UnfusedBackward::Run(std::span<const BagGradients> tables, OptimizerStep step, std::int64_t units,
+                          ThreadPool& pool) {
   gradients_.resize(tables.size());
+  factors_.clear();
   for (std::size_t t = 0; t < tables.size(); ++t) {
     const EmbeddingTable& table = *tables[t].table;
-    HOTROW_CHECK(table.optimizer() == optimizer.kind);
+    factors_.push_back(MakeOptimizerFactors(table.optimizer(), step));
     if (table.storage_kind() != StorageKind::kEager) {
       Fail("table '{}': the unfused kernel updates every row and needs eager tables, not lazy ones",
            table.name());
@@ -76,11 +77,10 @@ void UnfusedBackward::Run(std::span<const BagGradients> tables, const OptimizerC
       StoreBucket<Entry>(task, thread, tables);
     }
   });
-  const OptimizerFactors factors = MakeOptimizerFactors(optimizer, step);
   ForEachRowBlock(tables, pool, [&](std::size_t t, std::int64_t first, std::int64_t rows, int thread) {
     const EmbeddingTable& table = *tables[t].table;
     UpdateRowBlock({table.view(), nullptr, first, rows, gradients_[t].data() + first * table.dim()},
-                   optimizer, factors, nullptr, scratch_.Of(thread, table.dim()));
+                   table.optimizer(), factors_[t], nullptr, scratch_.Of(thread, table.dim()));
   });
 }
 

@@ -12,7 +12,7 @@
 #include "hotrow/embed/reduction_units.h"
 #include "hotrow/machine/buffer.h"
 #include "hotrow/machine/thread_pool.h"
-#include "hotrow/optim/optimizer_config.h"
+#include "hotrow/optim/optimizer_factors.h"
 
 namespace hotrow {
 
@@ -21,8 +21,7 @@ namespace hotrow {
 class UnfusedBackward {
  public:
   /// As FusedBackward::Run. `tables` are the same tables at every call: each has a gradient buffer here.
-  void Run(std::span<const BagGradients> tables, const OptimizerConfig& optimizer, std::int64_t step,
-           std::int64_t units, ThreadPool& pool);
+  void Run(std::span<const BagGradients> tables, OptimizerStep step, std::int64_t units, ThreadPool& pool);
 
   /// Bytes of gradient that a table takes.
   static std::int64_t GradientBytes(std::int64_t rows, std::int64_t dim);
@@ -33,6 +32,7 @@ class UnfusedBackward {
 
   EntrySorter sorter_;
   ReductionUnits units_;
+  std::vector<OptimizerFactors> factors_;  // of each table
   BackwardScratch scratch_;
   std::vector<Buffer<float>> gradients_;  // per table, [rows, dim]
 };

@@ -41,6 +41,13 @@ Json RunJson(const BenchRun& run) {
           {"seed", config.data.seed}};
 }
 
+// Null where the tables differ.
+Json OptimizerJson(const ModelConfig& model) {
+  const OptimizerKind kind = model.tables.front().optimizer.kind;
+  const auto same = [&](const EmbeddingTableConfig& table) { return table.optimizer.kind == kind; };
+  return std::ranges::all_of(model.tables, same) ? Json(ToString(kind)) : Json(nullptr);
+}
+
 // Of the parts that train: how.
 Json TrainedRunJson(const BenchRun& run) {
   const TrainerConfig& trainer = run.config.trainer;
@@ -48,7 +55,7 @@ Json TrainedRunJson(const BenchRun& run) {
   json["sharding"] = run.config.sharding;
   json["kernel"] = trainer.kernel == BackwardKernel::kFused ? "fused" : "unfused";
   json["recat_mode"] = ToString(trainer.dist.recat);
-  json["optimizer"] = ToString(trainer.optimizer.kind);
+  json["optimizer"] = OptimizerJson(trainer.model);
   json["precision"] = "fp32";
   json["reduction_units"] = trainer.reduction_units;
   json["transport"] = run.transport;

@@ -182,8 +182,10 @@ CheckResult CheckStep(const BenchConfig& bench, Communicator& comm, ThreadPool& 
   }
   OptimizerConfig dense = config.dense_optimizer;
   if (dense.kind == OptimizerKind::kRowWiseAdagrad) dense.kind = OptimizerKind::kAdagrad;
-  ref::Trainer reference(compact_model, config.optimizer, dense, config.kernel == BackwardKernel::kUnfused,
+  ref::Trainer reference(compact_model, dense, config.kernel == BackwardKernel::kUnfused,
                          ReadAll(trainer, tables));
+  reference.set_schedule(config.schedule);
+  reference.set_clip_norm(config.clip_norm);
 
   const RankBatches slices(data, samples, config.reduction_units, comm, pool);
   Batch ring[2];  // the step's batch, and the next
@@ -214,17 +216,11 @@ namespace {
 // The embeddings of a check, this rank's batch and gradient, and what the lookup gave.
 struct SparseCase {
   SparseCase(const TrainerConfig& config, Communicator& comm, ThreadPool& pool)
-      : dim(config.model.embedding_dim),
-        width(CheckedMul(config.model.num_features(), dim)),
+      : dims(config.model.FeatureDims()),
+        places(SampleMajorPlaces(dims, 0)),
         embeddings(config.model.tables, config.model.features, config.plan.value(),
-                   {.optimizer = config.optimizer,
-                    .kernel = config.kernel,
-                    .storage = config.storage,
-                    .seed = config.seed},
-                   config.dist, comm, pool) {
-    for (std::int64_t f = 0; f < config.model.num_features(); ++f) columns.push_back(f * dim);
-    gradient_columns.resize(columns.size());
-  }
+                   {.kernel = config.kernel, .storage = config.storage, .seed = config.seed}, config.dist,
+                   comm, pool) {}
 
   void Run(const SyntheticConfig& data, std::int64_t samples, std::int64_t units, Communicator& comm,
            ThreadPool& pool) {
@@ -232,21 +228,28 @@ struct SparseCase {
     Batch batch;
     slices.Fill(0, batch);
     RandomSequence random(data.seed, RandomStream::kSyntheticDense, 1);
+    const std::int64_t width = places.front().stride;
     gradient.EnsureSize(CheckedMul(width, samples));
-    FeatureMajorColumns(samples, dim, gradient_columns);
+    FeatureMajorPlaces(samples, dims, gradient_places);
     for (float& g : gradient.span()) g = UnitFloat(random.NextWord()) - 0.5F;
     Buffer<float> pooled(CheckedMul(width, slices.samples()));
     embeddings.StartInputDist(batch.sparse, 0, batch.rank_samples);
     embeddings.FinishInputDist(0);
-    embeddings.Forward(0, {pooled.data(), width, columns});
-    embeddings.Backward(0, {gradient.data() + slices.first() * dim, dim, gradient_columns}, units, 1);
+    embeddings.Forward(0, {pooled.data(), places});
+    std::vector<PooledPlace> own_places;
+    FeatureMajorPlaces(slices.longest(), dims, own_places);
+    Buffer<float> own(CheckedMul(width, slices.longest()));
+    for (std::size_t f = 0; f < dims.size(); ++f) {
+      const float* from = gradient.data() + gradient_places[f].first + slices.first() * dims[f];
+      std::copy_n(from, slices.samples() * dims[f], own.data() + own_places[f].first);
+    }
+    embeddings.Backward(0, {own.data(), own_places}, units, 1);
     all_pooled = GatherSamples(comm, pooled.span());
   }
 
-  std::int64_t dim;
-  std::int64_t width;
-  std::vector<std::int64_t> columns;
-  std::vector<std::int64_t> gradient_columns;
+  std::vector<std::int64_t> dims;
+  std::vector<PooledPlace> places;           // in all_pooled
+  std::vector<PooledPlace> gradient_places;  // in gradient
   ShardedEmbeddingBagCollection embeddings;
   Buffer<float> gradient;         // of all ranks' samples
   std::vector<float> all_pooled;  // likewise
@@ -256,26 +259,26 @@ struct SparseCase {
 void CheckTable(const SparseCase& sparse, const TrainerConfig& config, std::int64_t table,
                 const std::vector<ref::Bags>& features, const ref::Tensor& initial,
                 const ref::Tensor& updated, ErrorMeter& meter) {
-  const PoolingType pooling = config.model.tables[static_cast<std::size_t>(table)].pooling;
+  const EmbeddingTableConfig& table_config = config.model.tables[static_cast<std::size_t>(table)];
   ref::Tensor table_gradient = ref::Zeros(initial.shape);
   std::set<std::int64_t> touched;
   for (std::size_t f = 0; f < features.size(); ++f) {
     if (sparse.embeddings.TableOfFeature(static_cast<std::int64_t>(f)) != table) continue;
-    const std::vector<double> want = ref::Pool(initial, pooling, features[f]);
+    const std::vector<double> want = ref::Pool(initial, table_config.pooling, features[f]);
     std::vector<double> upstream(want.size());
     for (std::size_t i = 0; i < want.size(); ++i) {
-      const std::int64_t sample = static_cast<std::int64_t>(i) / sparse.dim;
-      const std::int64_t column = static_cast<std::int64_t>(i) % sparse.dim;
-      const std::int64_t at = sample * sparse.width + sparse.columns[f] + column;
+      const auto element = static_cast<std::int64_t>(i);
+      const PooledPlace& place = sparse.places[f];
+      const std::int64_t at = place.first + element / table_config.embedding_dim * place.stride +
+                              element % table_config.embedding_dim;
       meter.Add(static_cast<double>(sparse.all_pooled[static_cast<std::size_t>(at)]), want[i]);
-      upstream[i] =
-          static_cast<double>(sparse.gradient[sparse.gradient_columns[f] + static_cast<std::int64_t>(i)]);
+      upstream[i] = static_cast<double>(sparse.gradient[sparse.gradient_places[f].first + element]);
     }
-    ref::AddPoolGradient(upstream, pooling, features[f], table_gradient, touched);
+    ref::AddPoolGradient(upstream, table_config.pooling, features[f], table_gradient, touched);
   }
   ref::State state;
   ref::Tensor want = initial;
-  ref::Update(config.optimizer, 1, table_gradient, touched, want, state);
+  ref::Update(table_config.optimizer, 1, table_gradient, touched, want, state);
   meter.AddUpdate(updated, want, initial, state.doubt);
 }
 
@@ -318,8 +321,11 @@ CheckResult CheckSparse(const BenchConfig& bench, Communicator& comm, ThreadPool
   CheckUpdate(config, data, samples, tables, batches[0].features, comm, pool, meter);
   // From a state of zeros, Adagrad and Adam move a weight alike whatever its gradient's size. SGD shows it.
   TrainerConfig sgd = config;
-  sgd.optimizer.kind = OptimizerKind::kSgd;
-  if (config.optimizer.kind != OptimizerKind::kSgd)
+  for (EmbeddingTableConfig& table : sgd.model.tables) {
+    table.optimizer.kind = OptimizerKind::kSgd;
+    table.optimizer.initial_accumulator = 0;
+  }
+  if (sgd.model.tables != config.model.tables)
     CheckUpdate(sgd, data, samples, tables, batches[0].features, comm, pool, meter);
   return OfRank0(comm, meter.Result(samples));
 }

@@ -14,18 +14,18 @@
 namespace hotrow {
 namespace {
 
-// Gradients as small as a real step's, uniform in [-1, 1) / global batch, the same whatever the world;
-// feature after feature, as the tower leaves them.
-void FillGradient(Buffer<float>& gradient, std::int64_t width, std::int64_t dim, const RankBatches& source,
+// Gradients as small as a real step's, uniform in [-1, 1) / global batch, the same whatever the world.
+void FillGradient(PooledView<float> gradient, std::span<const std::int64_t> dims, const RankBatches& source,
                   const BenchRun& run, ThreadPool& pool) {
-  gradient.EnsureSize(width * source.longest());
   pool.Run(source.samples(), [&](std::int64_t row, int) {
-    for (std::int64_t c = 0; c < width; ++c) {
-      const auto words =
-          RandomWords(run.config.data.seed, RandomStream::kSyntheticDense,
-                      static_cast<std::uint64_t>(source.first() + row), static_cast<std::uint32_t>(c));
-      gradient[(c / dim * source.longest() + row) * dim + c % dim] =
-          (2.0F * UnitFloat(words[0]) - 1.0F) / static_cast<float>(run.global_batch());
+    std::uint32_t column = 0;
+    for (std::size_t f = 0; f < dims.size(); ++f) {
+      float* out = gradient.Row(static_cast<std::int64_t>(f), row);
+      for (std::int64_t c = 0; c < dims[f]; ++c, ++column) {
+        const auto words = RandomWords(run.config.data.seed, RandomStream::kSyntheticDense,
+                                       static_cast<std::uint64_t>(source.first() + row), column);
+        out[c] = (2.0F * UnitFloat(words[0]) - 1.0F) / static_cast<float>(run.global_batch());
+      }
     }
   });
 }
@@ -38,20 +38,16 @@ struct Seconds {
 Seconds TimeSteps(const BenchRun& run, ShardedEmbeddingBagCollection& embeddings, Communicator& comm,
                   ThreadPool& pool) {
   const BenchConfig& config = run.config;
-  const ModelConfig& model = config.trainer.model;
   const std::int64_t units = config.trainer.reduction_units;
   const RankBatches source(config.data, run.global_batch(), units, comm, pool);
-  HOTROW_CHECK(model.num_features() >= 1);
-  const std::int64_t dim = model.tables[0].embedding_dim;
-  for (const EmbeddingTableConfig& table : model.tables) HOTROW_CHECK(table.embedding_dim == dim);
-  const std::int64_t width = model.num_features() * dim;
-  std::vector<std::int64_t> columns;
-  for (std::int64_t f = 0; f < model.num_features(); ++f) columns.push_back(f * dim);
-  std::vector<std::int64_t> gradient_columns(columns.size());
-  FeatureMajorColumns(source.longest(), dim, gradient_columns);
-  Buffer<float> pooled(width * source.samples());
-  Buffer<float> gradient;
-  FillGradient(gradient, width, dim, source, run, pool);
+  const std::vector<std::int64_t> dims = embeddings.FeatureDims();
+  HOTROW_CHECK(!dims.empty());
+  const std::vector<PooledPlace> places = SampleMajorPlaces(dims, 0);
+  std::vector<PooledPlace> gradient_places;
+  FeatureMajorPlaces(source.longest(), dims, gradient_places);
+  Buffer<float> pooled(places.front().stride * source.samples());
+  Buffer<float> gradient(places.front().stride * source.longest());
+  FillGradient({gradient.data(), gradient_places}, dims, source, run, pool);
 
   Batch batch;
   Seconds seconds;
@@ -65,9 +61,9 @@ Seconds TimeSteps(const BenchRun& run, ShardedEmbeddingBagCollection& embeddings
     const double begin = NowSeconds();
     embeddings.StartInputDist(batch.sparse, 0, batch.rank_samples);
     embeddings.FinishInputDist(0);
-    embeddings.Forward(0, {pooled.data(), width, columns});
+    embeddings.Forward(0, {pooled.data(), places});
     const double middle = NowSeconds();
-    embeddings.Backward(0, {gradient.data(), dim, gradient_columns}, units, step + 1);
+    embeddings.Backward(0, {gradient.data(), gradient_places}, units, step + 1);
     double halves[] = {middle - begin, NowSeconds() - middle};
     AllReduceMax<double>(comm, halves);
     config.TellStep(step + 1);
@@ -84,12 +80,9 @@ SparseResult RunSparse(const BenchConfig& config, Communicator& comm, ThreadPool
   const TrainerConfig& trainer = config.trainer;
   SparseResult result;
   result.run = DescribeRun("sparse", config, comm, pool.size());
-  ShardedEmbeddingBagCollection embeddings(trainer.model.tables, trainer.model.features, trainer.plan.value(),
-                                           {.optimizer = trainer.optimizer,
-                                            .kernel = trainer.kernel,
-                                            .storage = trainer.storage,
-                                            .seed = trainer.seed},
-                                           trainer.dist, comm, pool);
+  ShardedEmbeddingBagCollection embeddings(
+      trainer.model.tables, trainer.model.features, trainer.plan.value(),
+      {.kernel = trainer.kernel, .storage = trainer.storage, .seed = trainer.seed}, trainer.dist, comm, pool);
   const Seconds seconds = TimeSteps(result.run, embeddings, comm, pool);
   const auto batch = static_cast<double>(result.run.global_batch());
   const double forward = Median(seconds.forward);

@@ -35,7 +35,7 @@ struct SparseResult {
 };
 
 /// Collective. Ids are new each step and made outside the timed region; gradients stand as a tower leaves
-/// them, feature after feature. At least one feature, all of one embedding_dim.
+/// them, feature after feature. At least one feature.
 SparseResult RunSparse(const BenchConfig& config, Communicator& comm, ThreadPool& pool);
 
 }  // namespace hotrow

@@ -19,7 +19,7 @@ class DlrmTower::Workspace : public TowerWorkspace {
         interaction(tower.interaction_->MakeRunner(scratch, arena, rows)),
         over_arch(*tower.over_arch_, scratch, arena, rows),
         dense(arena.Add(rows * tower.dense_padded_)),
-        dx(arena.Add(rows * tower.config_.interaction_width())),
+        dx(arena.Add(rows * tower.width_)),
         dlogits(arena.Add(rows)) {
     arena.Allocate();
   }
@@ -52,33 +52,30 @@ class DlrmTower::Workspace : public TowerWorkspace {
   std::int64_t dlogits;
 };
 
-namespace {
-
-// Micro-batch [first, first + rows) of a unit.
-TowerBatch RowsOf(const TowerBatch& batch, const ModelConfig& config, std::int64_t first, std::int64_t rows) {
-  const std::int64_t width = config.interaction_width();
+// The micro-batch of a unit that starts at its row `first`.
+TowerBatch DlrmTower::Rows(const TowerBatch& batch, std::int64_t first) const {
   TowerBatch out = batch;
-  out.rows = rows;
-  out.dense += first * config.num_dense;
-  out.x += first * width;
+  out.rows = std::min(kMicroBatch, batch.rows - first);
+  out.dense += first * config_.num_dense;
+  out.x += first * width_;
   out.logits += first;
   if (batch.labels != nullptr) out.labels += first;
-  if (batch.dpooled != nullptr) out.dpooled += first * config.embedding_dim;
+  if (batch.sample_weights != nullptr) out.sample_weights += first;
+  out.first_pooled += first;
   return out;
 }
 
-}  // namespace
-
 DlrmTower::DlrmTower(const ModelConfig& config) : Tower(config) {
   Validate(config_);
-  const std::int64_t width = config_.interaction_width();
+  width_ = config_.InteractionWidth();
+  feature_dims_ = config_.FeatureDims();
   dense_arch_ = std::make_unique<Mlp>(parameters_, "dense_arch.model._mlp", config_.num_dense,
                                       config_.dense_arch, kDensePadding, false, kMicroBatch);
   if (config_.interaction == Interaction::kCross) {
-    interaction_ = std::make_unique<CrossNet>(parameters_, "inter_arch.crossnet", width, config_.dcn_low_rank,
-                                              config_.dcn_num_layers, kMicroBatch);
+    interaction_ = std::make_unique<CrossNet>(parameters_, "inter_arch.crossnet", width_,
+                                              config_.dcn_low_rank, config_.dcn_num_layers, kMicroBatch);
   } else {
-    interaction_ = std::make_unique<DotInteraction>(config_.num_features(), config_.embedding_dim);
+    interaction_ = std::make_unique<DotInteraction>(config_.num_features(), config_.dense_dim());
   }
   const std::int64_t padding = interaction_->out() == interaction_->out_padded() ? 1 : kOverPadding;
   const std::span<const std::int64_t> hidden(config_.over_arch.data(), config_.over_arch.size() - 1);
@@ -132,11 +129,11 @@ void DlrmTower::PackJob(std::int64_t job) {
 }
 
 DlrmTower::Activations DlrmTower::ForwardRows(const TowerBatch& rows, Workspace& workspace) const {
-  const std::int64_t dim = config_.embedding_dim;
+  const std::int64_t dim = config_.dense_dim();
   float* dense = workspace.arena.at(workspace.dense);
   CopyRows(rows.dense, config_.num_dense, rows.rows, config_.num_dense, dense, dense_padded_);
   const float* bottom = workspace.dense_arch.Forward(rows.rows, dense);
-  CopyRows(bottom, dim, rows.rows, dim, rows.x, config_.interaction_width());
+  CopyRows(bottom, dim, rows.rows, dim, rows.x, width_);
   Activations kept;
   kept.z = workspace.interaction->Forward(rows.rows, rows.x);
   kept.h = workspace.over_arch.Forward(rows.rows, kept.z);
@@ -162,14 +159,16 @@ void DlrmTower::BackwardRows(const TowerBatch& rows, const Activations& kept, Ac
   over.Backward(rows.rows, kept.z, accumulate, gradient, dz);
   float* dx = workspace.arena.at(workspace.dx);
   workspace.interaction->Backward(rows.rows, rows.x, accumulate, gradient, dx);
-  const std::int64_t dim = config_.embedding_dim;
-  const std::int64_t width = config_.interaction_width();
-  for (std::int64_t f = 0; f < config_.num_features(); ++f) {
-    CopyRows(dx + (f + 1) * dim, width, rows.rows, dim, rows.dpooled + f * rows.dpooled_stride, dim);
+  std::int64_t column = config_.dense_dim();
+  for (std::size_t f = 0; f < feature_dims_.size(); ++f) {
+    const PooledPlace& place = rows.dpooled.places[f];
+    CopyRows(dx + column, width_, rows.rows, feature_dims_[f],
+             rows.dpooled.Row(static_cast<std::int64_t>(f), rows.first_pooled), place.stride);
+    column += feature_dims_[f];
   }
 
   MlpRunner& bottom = workspace.dense_arch;
-  bottom.MaskOutputGradient(rows.rows, dx, width, accumulate, gradient);
+  bottom.MaskOutputGradient(rows.rows, dx, width_, accumulate, gradient);
   bottom.Backward(rows.rows, workspace.arena.at(workspace.dense), accumulate, gradient, nullptr);
 }
 
@@ -177,7 +176,7 @@ void DlrmTower::Forward(const TowerBatch& batch, TowerWorkspace& workspace) cons
   auto& scratch = dynamic_cast<Workspace&>(workspace);
   HOTROW_CHECK(batch.rows <= scratch.rows || scratch.rows == kMicroBatch);
   for (std::int64_t first = 0; first < batch.rows; first += kMicroBatch) {
-    ForwardRows(RowsOf(batch, config_, first, std::min(kMicroBatch, batch.rows - first)), scratch);
+    ForwardRows(Rows(batch, first), scratch);
   }
 }
 
@@ -186,16 +185,16 @@ double DlrmTower::ForwardBackward(const TowerBatch& batch, std::span<float> grad
   HOTROW_CHECK(static_cast<std::int64_t>(gradient.size()) == parameters_.padded_size());
   auto& scratch = dynamic_cast<Workspace&>(workspace);
   HOTROW_CHECK(batch.rows <= scratch.rows || scratch.rows == kMicroBatch);
-  HOTROW_CHECK(batch.rows == 0 || config_.num_features() == 0 || batch.dpooled != nullptr);
+  HOTROW_CHECK(batch.rows == 0 || config_.num_features() == 0 || batch.dpooled.data != nullptr);
   if (batch.rows == 0) {
     std::fill(gradient.begin(), gradient.end(), 0.0F);
     return 0.0;
   }
   double loss = 0.0;
   for (std::int64_t first = 0; first < batch.rows; first += kMicroBatch) {
-    const TowerBatch rows = RowsOf(batch, config_, first, std::min(kMicroBatch, batch.rows - first));
+    const TowerBatch rows = Rows(batch, first);
     const Activations kept = ForwardRows(rows, scratch);
-    loss = BceWithLogits(rows.logits, rows.labels, rows.rows, batch.gradient_scale, loss,
+    loss = BceWithLogits(rows.logits, rows.labels, rows.sample_weights, rows.rows, batch.gradient_scale, loss,
                          scratch.arena.at(scratch.dlogits));
     BackwardRows(rows, kept, Workspace::OfMicroBatch(first), gradient.data(), scratch);
   }

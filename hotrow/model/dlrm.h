@@ -43,6 +43,7 @@ class DlrmTower : public Tower {
     const float* z = nullptr;  // the over arch's input
     const float* h = nullptr;  // the output layer's
   };
+  TowerBatch Rows(const TowerBatch& batch, std::int64_t first) const;
   Activations ForwardRows(const TowerBatch& rows, Workspace& workspace) const;
   void BackwardRows(const TowerBatch& rows, const Activations& kept, Accumulate accumulate, float* gradient,
                     Workspace& workspace) const;
@@ -51,6 +52,8 @@ class DlrmTower : public Tower {
   std::unique_ptr<InteractionArch> interaction_;
   std::unique_ptr<Mlp> over_arch_;  // all layers but the output layer
   LinearSpec output_;
+  std::int64_t width_ = 0;                  // of the interaction's input
+  std::vector<std::int64_t> feature_dims_;  // of each feature
   std::int64_t dense_padded_ = 0;
   std::int64_t output_in_ = 0;  // columns of the output layer's input as they lie in memory
 

@@ -3,9 +3,9 @@
 // (dlrm.h).
 //
 // A tower works on reduction units: contiguous samples of the batch that one thread takes from end to end,
-// cut into micro-batches of a fixed size so that activations stay in cache. Its input X [rows, (F + 1) * D]
-// already holds the pooled embeddings; the tower writes the dense arch's output into the first D columns of
-// each row.
+// cut into micro-batches of a fixed size so that activations stay in cache. Its input X [rows,
+// width] already holds the pooled embeddings; the tower writes the dense arch's output into the first columns
+// of each row. Width is ModelConfig::InteractionWidth().
 
 #include <cstdint>
 #include <memory>
@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "hotrow/dense/parameters.h"
+#include "hotrow/embed/pooled_view.h"
 #include "hotrow/machine/thread_pool.h"
 #include "hotrow/model/config.h"
 #include "hotrow/optim/optimizer_config.h"
@@ -25,15 +26,17 @@ class Linear;
 struct TowerBatch {
   std::int64_t rows = 0;
   const float* dense = nullptr;   ///< [rows, num_dense]
-  float* x = nullptr;             ///< [rows, (F + 1) * D]; columns [0, D) are written
+  float* x = nullptr;             ///< [rows, width]; the dense arch's columns are written
   const float* labels = nullptr;  ///< [rows]; only training reads them
-  /// Out: d loss / d pooled embedding of feature f, row r at [f * dpooled_stride + r * D]. Training alone
-  /// writes it, and needs it. Feature after feature, because that is how the embeddings' backward reads it,
-  /// and often.
-  float* dpooled = nullptr;
-  std::int64_t dpooled_stride = 0;  ///< floats, at least rows * D
-  float* logits = nullptr;          ///< [rows], out
-  double gradient_scale = 1.0;      ///< 1 / global batch: every gradient carries it
+  /// Out: d loss / d pooled embedding of feature f, row r at dpooled.Row(f, first_pooled + r). Training alone
+  /// writes it, and needs it. Best feature after feature (FeatureMajorPlaces): the embeddings' backward reads
+  /// it so, and often.
+  PooledView<float> dpooled;
+  std::int64_t first_pooled = 0;
+  float* logits = nullptr;      ///< [rows], out
+  double gradient_scale = 1.0;  ///< 1 / global batch: every gradient carries it
+  /// [rows] each sample's share in the loss and its gradient; null: 1 each. Only training reads them.
+  const float* sample_weights = nullptr;
 };
 
 /// Scratch of one thread. Made by Tower::MakeWorkspace, used by one thread at a time.
@@ -77,8 +80,8 @@ class Tower {
 
   /// Forward and backward of one unit. Writes logits, dpooled, and the unit's gradient of every parameter
   /// into `gradient` ([parameters().padded_size()], overwritten, not added to). Returns the sum over the
-  /// unit's samples, in sample order, of the loss (BCE with logits), unscaled. Thread-safe with distinct
-  /// workspaces and gradients.
+  /// unit's samples, in sample order, of the loss (BCE with logits) times the sample's weight, unscaled.
+  /// Thread-safe with distinct workspaces and gradients.
   virtual double ForwardBackward(const TowerBatch& batch, std::span<float> gradient,
                                  TowerWorkspace& workspace) const = 0;
 

@@ -24,6 +24,14 @@ void Validate(const OptimizerConfig& config) {
   CheckAtLeastZero("eps", config.eps);
   CheckBeta("beta1", config.beta1);
   CheckBeta("beta2", config.beta2);
+  CheckAtLeastZero("initial_accumulator", config.initial_accumulator);
+  const bool accumulates =
+      config.kind == OptimizerKind::kAdagrad || config.kind == OptimizerKind::kRowWiseAdagrad;
+  if (config.initial_accumulator != 0.0F && !accumulates) {
+    Fail(
+        "optimizer: initial_accumulator is {} but {} has no accumulator; it is for adagrad and rowwise_adagrad",
+        config.initial_accumulator, ToString(config.kind));
+  }
   CheckAtLeastZero("weight_decay", config.weight_decay);
   const bool has_mode = config.weight_decay_mode != WeightDecayMode::kNone;
   if (config.weight_decay > 0.0F && !has_mode) {
@@ -35,6 +43,14 @@ void Validate(const OptimizerConfig& config) {
     Fail("optimizer: weight_decay_mode is {} but weight_decay is 0, must be > 0",
          ToString(config.weight_decay_mode));
   }
+}
+
+float InitialState(const OptimizerConfig& config) { return config.initial_accumulator; }
+
+std::string ToString(const OptimizerConfig& config) {
+  return fmt::format("{} lr {} eps {} betas {} {} accumulator {} decay {} {}", ToString(config.kind),
+                     config.learning_rate, config.eps, config.beta1, config.beta2, config.initial_accumulator,
+                     config.weight_decay, ToString(config.weight_decay_mode));
 }
 
 std::int64_t StateWidth(OptimizerKind kind, std::int64_t dim) {

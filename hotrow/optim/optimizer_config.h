@@ -24,13 +24,23 @@ struct OptimizerConfig {
   float eps = 1e-8F;
   float beta1 = 0.9F;
   float beta2 = 0.999F;
+  float initial_accumulator = 0.0F;  ///< what h starts from; Adagrad and row-wise Adagrad
   float weight_decay = 0.0F;
   WeightDecayMode weight_decay_mode = WeightDecayMode::kNone;
+
+  friend bool operator==(const OptimizerConfig&, const OptimizerConfig&) = default;
 };
 
 /// Throws Error naming the field when a number is not finite or out of its range (learning_rate >= 0, eps >=
-/// 0, betas in [0, 1), weight_decay >= 0, decay given iff its mode is not none).
+/// 0, betas in [0, 1), initial_accumulator >= 0 and 0 for optimizers without h, weight_decay >= 0, decay
+/// given iff its mode is not none).
 void Validate(const OptimizerConfig& config);
+
+/// What each fp32 number of an optimizer's state starts from.
+float InitialState(const OptimizerConfig& config);
+
+/// All of it as one line of text: equal texts, equal optimizers.
+std::string ToString(const OptimizerConfig& config);
 
 /// fp32 numbers of state that a row of `dim` columns keeps: SGD 0, Adagrad dim, row-wise Adagrad 1,
 /// Adam 2 dim.

@@ -6,15 +6,15 @@
 
 namespace hotrow {
 
-OptimizerFactors MakeOptimizerFactors(const OptimizerConfig& config, std::int64_t step) {
-  HOTROW_CHECK(step >= 1);
-  const double lr = config.learning_rate;
+OptimizerFactors MakeOptimizerFactors(const OptimizerConfig& config, OptimizerStep step) {
+  HOTROW_CHECK(step.number >= 1);
+  const double lr = config.learning_rate * step.rate_factor;
   const double decay = config.weight_decay;
   const double beta1 = config.beta1;
   const double beta2 = config.beta2;
-  const auto power = static_cast<double>(step);
+  const auto power = static_cast<double>(step.number);
   OptimizerFactors factors;
-  factors.learning_rate = config.learning_rate;
+  factors.learning_rate = static_cast<float>(lr);
   factors.eps = config.eps;
   factors.l2 = config.weight_decay;
   factors.keep = static_cast<float>(1.0 - lr * decay);

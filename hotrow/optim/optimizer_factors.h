@@ -23,8 +23,16 @@ struct OptimizerFactors {
   float v_correction = 1.0F;  ///< 1 / (1 - beta2^step)
 };
 
-/// `step` counts from 1.
-OptimizerFactors MakeOptimizerFactors(const OptimizerConfig& config, std::int64_t step);
+/// One step of an optimizer.
+struct OptimizerStep {
+  /// A step at the configured learning rate, or at `rate_factor` times it.
+  OptimizerStep(std::int64_t step_number, double factor = 1.0) : number(step_number), rate_factor(factor) {}
+
+  std::int64_t number;  ///< from 1: Adam's bias correction
+  double rate_factor;   ///< a schedule's (learning_rate_schedule.h)
+};
+
+OptimizerFactors MakeOptimizerFactors(const OptimizerConfig& config, OptimizerStep step);
 
 /// Calls call(kind, decay) with the configuration's kind and decay mode as std::integral_constant, so that
 /// the choice is made once, outside the loops.

@@ -28,6 +28,7 @@ Batch ToReference(const hotrow::Batch& batch) {
   Batch out;
   out.dense.assign(batch.dense.begin(), batch.dense.end());
   out.labels.assign(batch.labels.begin(), batch.labels.end());
+  out.sample_weights.assign(batch.sample_weights.begin(), batch.sample_weights.end());
   for (std::int64_t f = 0; f < batch.sparse.num_features(); ++f) {
     out.features.push_back(ToBags(batch.sparse, f));
   }

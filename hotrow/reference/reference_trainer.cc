@@ -197,6 +197,8 @@ const EmbeddingTableConfig& TableOf(const ModelConfig& config, const std::string
   throw std::invalid_argument("no table serves feature " + feature);
 }
 
+bool IsTable(const std::string& parameter) { return parameter.starts_with("sparse_arch."); }
+
 // How much an id's row counts in its bag's pooled row.
 double Share(const Bag& bag, std::size_t id, PoolingType pooling) {
   const double weight = bag.weights.empty() ? 1.0 : bag.weights[id];
@@ -228,9 +230,9 @@ Tensors ZeroParameters(const ModelConfig& config) {
     }
   };
   const std::int64_t vectors = config.num_features() + 1;
-  std::int64_t over_in = config.embedding_dim + vectors * (vectors - 1) / 2;
+  std::int64_t over_in = config.dense_dim() + vectors * (vectors - 1) / 2;
   if (config.interaction == Interaction::kCross) {
-    over_in = config.interaction_width();
+    over_in = config.InteractionWidth();
     for (std::size_t l = 0; l < U(config.dcn_num_layers); ++l) {
       p[CrossName("V_kernels", l)] = Zeros({config.dcn_low_rank, over_in});
       p[CrossName("W_kernels", l)] = Zeros({over_in, config.dcn_low_rank});
@@ -275,129 +277,61 @@ void AddPoolGradient(const std::vector<double>& output_gradient, PoolingType poo
   }
 }
 
-std::set<std::int64_t> AllRows(const Tensor& tensor) {
-  std::set<std::int64_t> rows;
-  for (std::int64_t r = 0; r < (tensor.shape.size() == 1 ? 1 : tensor.shape[0]); ++r) rows.insert(r);
-  return rows;
-}
-
-void Update(const OptimizerConfig& config, std::int64_t step, const Tensor& gradient,
-            const std::set<std::int64_t>& rows, Tensor& parameter, State& state, double gradient_error) {
-  const double lr = config.learning_rate;
-  const double eps = config.eps;
-  const double decay = config.weight_decay;
-  const double beta1 = config.beta1;
-  const double beta2 = config.beta2;
-  const std::size_t columns = U(parameter.shape.back());
-  const bool row_wise = config.kind == OptimizerKind::kRowWiseAdagrad;
-  state.first.resize(parameter.data.size() / (row_wise ? columns : 1), 0.0);
-  state.second.resize(parameter.data.size(), 0.0);
-  state.doubt.resize(parameter.data.size(), 0.0);
-  double largest = 0;
-  for (const double x : gradient.data) largest = std::max(largest, std::abs(x));
-
-  for (const std::int64_t row : rows) {
-    double* w = &parameter.data[U(row) * columns];
-    std::vector<double> g(&gradient.data[U(row) * columns], &gradient.data[U(row) * columns] + columns);
-    if (config.weight_decay_mode == WeightDecayMode::kL2) {
-      for (std::size_t c = 0; c < columns; ++c) g[c] += decay * w[c];
-    }
-    if (row_wise) {
-      const double squares = std::inner_product(g.begin(), g.end(), g.begin(), 0.0);
-      state.first[U(row)] += squares / static_cast<double>(columns);
-    }
-    for (std::size_t c = 0; c < columns; ++c) {
-      const std::size_t i = U(row) * columns + c;
-      // What a gradient of `x` subtracts from the weight; first and second are taken and left as that
-      // gradient makes them.
-      const auto update = [&](double x, double& first, double& second) {
-        switch (config.kind) {
-          case OptimizerKind::kSgd:
-            return lr * x;
-          case OptimizerKind::kRowWiseAdagrad:
-            return lr * x / (std::sqrt(first) + eps);  // the row's g^2 is in already
-          case OptimizerKind::kAdagrad:
-            first += x * x;
-            return lr * x / (std::sqrt(first) + eps);
-          case OptimizerKind::kAdam:
-            first = beta1 * first + (1 - beta1) * x;
-            second = beta2 * second + (1 - beta2) * x * x;
-            const double m = first / (1 - std::pow(beta1, static_cast<double>(step)));
-            const double v = second / (1 - std::pow(beta2, static_cast<double>(step)));
-            return lr * m / (std::sqrt(v) + eps);
-        }
-        throw std::logic_error("no such optimizer");
-      };
-      double& first = state.first[row_wise ? U(row) : i];
-      double& second = state.second[i];
-      const auto trial = [&](double x, double first_copy, double second_copy) {
-        return update(x, first_copy, second_copy);
-      };
-      const double error = g[c] == 0 ? 0 : gradient_error * largest;
-      const double less = trial(g[c] - error, first, second);
-      const double more = trial(g[c] + error, first, second);
-      const double exact = update(g[c], first, second);
-      state.doubt[i] += std::max(std::abs(less - exact), std::abs(more - exact));
-      const double kept = config.weight_decay_mode == WeightDecayMode::kDecoupled ? 1 - lr * decay : 1.0;
-      w[c] = kept * w[c] - exact;
-    }
-  }
-}
-
-Trainer::Trainer(ModelConfig config, OptimizerConfig sparse, OptimizerConfig dense, bool unfused,
-                 Tensors parameters)
-    : config_(std::move(config)),
-      sparse_(sparse),
-      dense_(dense),
-      unfused_(unfused),
-      parameters_(std::move(parameters)) {
+Trainer::Trainer(ModelConfig config, OptimizerConfig dense, bool unfused, Tensors parameters)
+    : config_(std::move(config)), dense_(dense), unfused_(unfused), parameters_(std::move(parameters)) {
   // One accumulator a row has no meaning for dense parameters: Adagrad stands for it.
   if (dense_.kind == OptimizerKind::kRowWiseAdagrad) dense_.kind = OptimizerKind::kAdagrad;
 }
 
 Evaluation Trainer::Evaluate(const Batch& batch) const {
   const Tensors& p = parameters_;
-  const std::size_t dim = U(config_.embedding_dim);
-  const std::size_t vectors = U(config_.num_features() + 1);
   const std::size_t n = batch.dense.size() / U(config_.num_dense);
+  // Of the dense arch's output and of each feature: its width, and where it begins in a sample's x.
+  std::vector<std::size_t> dims = {U(config_.dense_dim())};
+  for (const std::string& feature : config_.features)
+    dims.push_back(U(TableOf(config_, feature).embedding_dim));
+  std::vector<std::size_t> first = {0};
+  for (const std::size_t dim : dims) first.push_back(first.back() + dim);
+  const std::size_t width = first.back();
 
   Mlp dense_arch{.names = DenseArchNames(config_)};
   dense_arch.Forward(p, batch.dense);
-  Matrix x(n * vectors * dim);
-  const auto block = [&](Matrix& from, std::size_t s, std::size_t v) {
-    return &from[(s * vectors + v) * dim];
-  };
-  for (std::size_t v = 0; v < vectors; ++v) {
+  Matrix x(n * width);
+  for (std::size_t v = 0; v < dims.size(); ++v) {
     Matrix part = dense_arch.output;
     if (v > 0) {
       const EmbeddingTableConfig& table = TableOf(config_, config_.features[v - 1]);
       part = Pool(p.at(TableParameterName(table.name)), table.pooling, batch.features[v - 1]);
     }
-    for (std::size_t s = 0; s < n; ++s) std::copy_n(&part[s * dim], dim, block(x, s, v));
+    for (std::size_t s = 0; s < n; ++s) std::copy_n(&part[s * dims[v]], dims[v], &x[s * width + first[v]]);
   }
   Cross cross;
   const bool is_cross = config_.interaction == Interaction::kCross;
   Mlp over_arch{.names = OverArchNames(config_), .last_is_linear = true};
-  over_arch.Forward(p, is_cross ? cross.Forward(p, x, config_.dcn_num_layers) : Dot(x, vectors, dim));
+  over_arch.Forward(p, is_cross ? cross.Forward(p, x, config_.dcn_num_layers) : Dot(x, dims.size(), dims[0]));
 
   Evaluation e;
   e.logits = over_arch.output;
   e.relu_margin = std::min(dense_arch.relu_margin, over_arch.relu_margin);
   if (batch.labels.empty()) return e;
 
-  Matrix dy(n);
-  for (std::size_t s = 0; s < n; ++s) {
+  const std::vector<double> weights =
+      batch.sample_weights.empty() ? std::vector<double>(n, 1.0) : batch.sample_weights;
+  const double total = std::accumulate(weights.begin(), weights.end(), 0.0);
+  Matrix dy(n, 0.0);
+  for (std::size_t s = 0; s < n && total > 0; ++s) {
     const double z = e.logits[s];
     const double y = batch.labels[s];
-    e.loss += (std::max(z, 0.0) - z * y + std::log1p(std::exp(-std::abs(z)))) / static_cast<double>(n);
-    dy[s] = (1 / (1 + std::exp(-z)) - y) / static_cast<double>(n);
+    const double share = weights[s] / total;
+    e.loss += share * (std::max(z, 0.0) - z * y + std::log1p(std::exp(-std::abs(z))));
+    dy[s] = share * (1 / (1 + std::exp(-z)) - y);
   }
   e.gradients = ZeroParameters(config_);
   dy = over_arch.Backward(p, dy, e.gradients);
-  Matrix dx = is_cross ? cross.Backward(p, dy, e.gradients) : DotBackward(x, vectors, dim, dy);
-  for (std::size_t v = 0; v < vectors; ++v) {
-    Matrix part(n * dim);
-    for (std::size_t s = 0; s < n; ++s) std::copy_n(block(dx, s, v), dim, &part[s * dim]);
+  Matrix dx = is_cross ? cross.Backward(p, dy, e.gradients) : DotBackward(x, dims.size(), dims[0], dy);
+  for (std::size_t v = 0; v < dims.size(); ++v) {
+    Matrix part(n * dims[v]);
+    for (std::size_t s = 0; s < n; ++s) std::copy_n(&dx[s * width + first[v]], dims[v], &part[s * dims[v]]);
     if (v == 0) {
       dense_arch.Backward(p, part, e.gradients);
       continue;
@@ -410,14 +344,35 @@ Evaluation Trainer::Evaluate(const Batch& batch) const {
   return e;
 }
 
+void Trainer::ClipDense(Tensors& gradients) const {
+  double squares = 0;
+  for (const auto& [name, gradient] : gradients) {
+    if (IsTable(name)) continue;
+    squares += std::inner_product(gradient.data.begin(), gradient.data.end(), gradient.data.begin(), 0.0);
+  }
+  const double norm = std::sqrt(squares);
+  if (clip_norm_ <= 0 || norm <= clip_norm_) return;
+  for (auto& [name, gradient] : gradients) {
+    if (IsTable(name)) continue;
+    for (double& g : gradient.data) g *= clip_norm_ / norm;
+  }
+}
+
 Evaluation Trainer::Step(const Batch& batch) {
   Evaluation e = Evaluate(batch);
   ++step_;
-  for (auto& [name, parameter] : parameters_) {
-    const bool is_table = name.starts_with("sparse_arch.");
-    const auto rows = is_table && !unfused_ ? e.touched[name] : AllRows(parameter);
-    Update(is_table ? sparse_ : dense_, step_, e.gradients.at(name), rows, parameter, state_[name],
-           gradient_error_);
+  const OptimizerStep step(step_, RateFactor(schedule_, step_));
+  Tensors gradients = e.gradients;
+  ClipDense(gradients);
+  const auto update = [&](const std::string& name, const OptimizerConfig& optimizer, bool all_rows) {
+    Tensor& parameter = parameters_.at(name);
+    Update(optimizer, step, gradients.at(name), all_rows ? AllRows(parameter) : e.touched[name], parameter,
+           state_[name], gradient_error_);
+  };
+  for (const EmbeddingTableConfig& table : config_.tables)
+    update(TableParameterName(table.name), table.optimizer, unfused_);
+  for (const auto& [name, parameter] : parameters_) {
+    if (!IsTable(name)) update(name, dense_, true);
   }
   return e;
 }

@@ -15,7 +15,9 @@
 #include <vector>
 
 #include "hotrow/model/config.h"
+#include "hotrow/optim/learning_rate_schedule.h"
 #include "hotrow/optim/optimizer_config.h"
+#include "hotrow/optim/optimizer_factors.h"
 
 namespace hotrow::reference {
 
@@ -36,9 +38,10 @@ struct Bag {
 using Bags = std::vector<Bag>;  ///< one feature's, a sample each
 
 struct Batch {
-  std::vector<double> dense;   ///< [samples, num_dense]
-  std::vector<Bags> features;  ///< in the order of the model's features
-  std::vector<double> labels;  ///< [samples]
+  std::vector<double> dense;                ///< [samples, num_dense]
+  std::vector<Bags> features;               ///< in the order of the model's features
+  std::vector<double> labels;               ///< [samples]
+  std::vector<double> sample_weights = {};  ///< [samples], or none: 1 each
 };
 
 /// "sparse_arch.embedding_bag_collection.embedding_bags.TABLE.weight"
@@ -72,9 +75,9 @@ struct State {
 /// known.
 inline constexpr double kGradientError = 0x1.0p-24;
 
-/// One optimizer step (the `step`-th, from 1) of rows `rows` of a parameter (a vector is one row).
+/// One optimizer step of rows `rows` of a parameter (a vector is one row).
 /// hotrow/optim/optimizer_config.h has the definitions.
-void Update(const OptimizerConfig& config, std::int64_t step, const Tensor& gradient,
+void Update(const OptimizerConfig& config, OptimizerStep step, const Tensor& gradient,
             const std::set<std::int64_t>& rows, Tensor& parameter, State& state,
             double gradient_error = kGradientError);
 
@@ -86,8 +89,8 @@ struct Evaluation {
   double relu_margin = std::numeric_limits<double>::infinity();  ///< smallest |input| of a ReLU: nearer to 0
                                                                  ///< than fp32's rounding, another trainer
                                                                  ///< may rightly fall on the other side
-  double loss = 0;                                               ///< mean over the batch of BCE with logits
-  std::vector<double> dpooled;  ///< [F, samples, D], d loss / d pooled embeddings
+  double loss = 0;  ///< mean over the batch of BCE with logits, weighted where samples have weights
+  std::vector<double> dpooled;  ///< feature after feature, [samples, dim]: d loss / d pooled embeddings
   Tensors gradients;            ///< of every parameter, tables whole
   std::map<std::string, std::set<std::int64_t>>
       touched;  ///< by table parameter: rows that occur in the batch
@@ -95,9 +98,9 @@ struct Evaluation {
 
 class Trainer {
  public:
-  /// `unfused`: the sparse optimizer goes over every row of a table instead of the rows of the batch.
-  Trainer(ModelConfig config, OptimizerConfig sparse, OptimizerConfig dense, bool unfused,
-          Tensors parameters);
+  /// Tables have their optimizers in `config`. `unfused`: they go over every row of a table instead of the
+  /// rows of the batch.
+  Trainer(ModelConfig config, OptimizerConfig dense, bool unfused, Tensors parameters);
 
   /// Loss and gradients at the current parameters; labels may be absent (then only logits are made).
   Evaluation Evaluate(const Batch& batch) const;
@@ -106,14 +109,20 @@ class Trainer {
 
   const Tensors& parameters() const { return parameters_; }
   void set_parameters(Tensors parameters) { parameters_ = std::move(parameters); }
+  /// Both as TrainerConfig's; without them the learning rate is constant and nothing is clipped.
+  void set_schedule(const LearningRateSchedule& schedule) { schedule_ = schedule; }
+  void set_clip_norm(double clip_norm) { clip_norm_ = clip_norm; }
   /// For State::doubt.
   void set_gradient_error(double error) { gradient_error_ = error; }
   const std::map<std::string, State>& state() const { return state_; }
 
  private:
   ModelConfig config_;
-  OptimizerConfig sparse_;
+  void ClipDense(Tensors& gradients) const;
+
   OptimizerConfig dense_;
+  LearningRateSchedule schedule_;
+  double clip_norm_ = 0;
   bool unfused_;
   double gradient_error_ = kGradientError;
   std::int64_t step_ = 0;

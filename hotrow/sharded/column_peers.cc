@@ -91,9 +91,8 @@ void ColumnPeers::MeanOverPeers(const TablePlan& table, std::int64_t rows) {
   });
 }
 
-void ColumnPeers::Update(const TablePlan& table, std::span<const BagGradients> shards,
-                         const OptimizerConfig& optimizer, BackwardKernel kernel, std::int64_t units,
-                         std::int64_t step) {
+void ColumnPeers::Update(const TablePlan& table, std::span<const BagGradients> shards, BackwardKernel kernel,
+                         std::int64_t units, OptimizerStep step) {
   FindPeers(table, shards);
   if (touched_.size() < shards.size()) touched_.resize(shards.size());
   std::int64_t groups = 0;
@@ -106,14 +105,14 @@ void ColumnPeers::Update(const TablePlan& table, std::span<const BagGradients> s
   own_sums_.EnsureSize(rows * groups);
   float* sums = own_sums_.data();
   for (std::size_t i = 0; i < shards.size(); ++i) {
-    SquareGroupsOfRows(*shards[i].table, optimizer, touched_[i], sums, scratch_, pool_);
+    SquareGroupsOfRows(*shards[i].table, touched_[i], sums, scratch_, pool_);
     sums += rows * SquareGroups(shards[i].table->dim());
   }
   Exchange(rows);
   if (shards.empty()) return;
   MeanOverPeers(table, rows);
   for (std::size_t i = 0; i < shards.size(); ++i)
-    ApplyToRows(*shards[i].table, optimizer, step, touched_[i], mean_squares_.data(), scratch_, pool_);
+    ApplyToRows(*shards[i].table, step, touched_[i], mean_squares_.data(), scratch_, pool_);
 }
 
 }  // namespace hotrow

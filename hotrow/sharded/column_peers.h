@@ -26,8 +26,8 @@ class ColumnPeers {
 
   /// Collective. Updates this rank's shards of one table, none on some ranks; `shards` ascend by first_column
   /// as `table` has them, and all have the same rows. Keeps the gradients of one table in memory at a time.
-  void Update(const TablePlan& table, std::span<const BagGradients> shards, const OptimizerConfig& optimizer,
-              BackwardKernel kernel, std::int64_t units, std::int64_t step);
+  void Update(const TablePlan& table, std::span<const BagGradients> shards, BackwardKernel kernel,
+              std::int64_t units, OptimizerStep step);
 
   /// Bytes of sums that went to other ranks so far.
   std::int64_t sent_bytes() const { return sent_bytes_; }

@@ -17,10 +17,12 @@ bool IsReplicated(const TablePlan& table, std::int64_t world) {
 }
 
 // Throws Error unless the eager tables, of all thread ranks together, fit in memory.
-void CheckMemory(const std::vector<RankShard>& shards, const EmbeddingOptions& options, Communicator& comm) {
+void CheckMemory(const std::vector<RankShard>& shards, const std::vector<EmbeddingTableConfig>& tables,
+                 const EmbeddingOptions& options, Communicator& comm) {
   std::array<std::int64_t, 2> bytes = {0, 0};  // rows, and dense gradients
   for (const RankShard& held : shards) {
-    const RowLayout layout = MakeRowLayout(held.shard.columns, options.optimizer.kind);
+    const OptimizerConfig& optimizer = tables[Index(held.table)].optimizer;
+    const RowLayout layout = MakeRowLayout(held.shard.columns, optimizer.kind);
     bytes[0] = CheckedAdd(bytes[0], CheckedMul(held.shard.rows, layout.bytes()));
     bytes[1] = CheckedAdd(bytes[1], UnfusedBackward::GradientBytes(held.shard.rows, held.shard.columns));
   }
@@ -57,7 +59,7 @@ std::vector<HeldShard> MakeShards(const ShardingPlan& plan, const std::vector<Em
                                   const std::vector<TableShape>& model, const EmbeddingOptions& options,
                                   Communicator& comm, ThreadPool& pool) {
   const std::vector<RankShard> mine = ShardsOfRank(plan, comm.rank());
-  CheckMemory(mine, options, comm);
+  CheckMemory(mine, tables, options, comm);
   std::vector<HeldShard> shards;
   std::size_t pieces = 0;
   for (const RankShard& held : mine) {
@@ -70,7 +72,7 @@ std::vector<HeldShard> MakeShards(const ShardingPlan& plan, const std::vector<Em
     shard.rows = std::make_unique<EmbeddingTable>(
         std::move(config),
         TableShard{held.shard.first_row, held.shard.rows, held.shard.first_column, held.shard.columns},
-        options.optimizer.kind, options.storage, held.table, options.seed, pool);
+        options.storage, held.table, options.seed, pool);
     shard.features = model[Index(held.table)].features;
     shard.replica = IsReplicated(table, plan.world);
     shard.first_piece = pieces;

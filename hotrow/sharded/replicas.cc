@@ -63,8 +63,8 @@ void Replicas::Gather(std::span<const BagGradients> tables) {
     of_rank_.push_back(std::span<const Sums>(gathered_).subspan(r * tables.size(), tables.size()));
 }
 
-void Replicas::Update(std::span<const BagGradients> tables, const OptimizerConfig& optimizer,
-                      BackwardKernel kernel, std::int64_t units, std::int64_t step) {
+void Replicas::Update(std::span<const BagGradients> tables, BackwardKernel kernel, std::int64_t units,
+                      OptimizerStep step) {
   touched_.resize(tables.size());
   own_.resize(tables.size());
   const std::int64_t own_units = std::max<std::int64_t>(1, units / comm_.size());
@@ -97,9 +97,9 @@ void Replicas::Update(std::span<const BagGradients> tables, const OptimizerConfi
     top_.push_back(std::move(top));
   }
   if (kernel == BackwardKernel::kFused) {
-    fused_.Run(top_, optimizer, step, kUnitPerSegment, pool_);
+    fused_.Run(top_, step, kUnitPerSegment, pool_);
   } else {
-    unfused_.Run(top_, optimizer, step, kUnitPerSegment, pool_);
+    unfused_.Run(top_, step, kUnitPerSegment, pool_);
   }
   if (share) share->Release();
 }

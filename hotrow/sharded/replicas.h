@@ -27,8 +27,8 @@ class Replicas {
   /// Collective. `tables`: each replica with this rank's own bags and gradients, one segment; the same tables
   /// in the same order on every rank and in every call. `units`: of the global batch, a multiple of the
   /// ranks.
-  void Update(std::span<const BagGradients> tables, const OptimizerConfig& optimizer, BackwardKernel kernel,
-              std::int64_t units, std::int64_t step);
+  void Update(std::span<const BagGradients> tables, BackwardKernel kernel, std::int64_t units,
+              OptimizerStep step);
 
   /// Bytes of sums that went to other ranks so far.
   std::int64_t sent_bytes() const { return sent_bytes_; }

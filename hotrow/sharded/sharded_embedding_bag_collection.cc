@@ -45,9 +45,9 @@ struct ShardedEmbeddingBagCollection::Impl {
   void AddLookups(int slot, PooledView<float> out);
   void FillGradients(const HeldShard& shard, int slot, BagGradients& out) const;
   BagGradients ReplicaGradients(const HeldShard& shard, int slot, PooledView<const float> gradient) const;
-  void UpdateShards(int slot, std::int64_t units, std::int64_t step);
-  void UpdateColumnPeers(int slot, std::int64_t units, std::int64_t step);
-  void UpdateReplicas(int slot, PooledView<const float> gradient, std::int64_t units, std::int64_t step);
+  void UpdateShards(int slot, std::int64_t units, OptimizerStep step);
+  void UpdateColumnPeers(int slot, std::int64_t units, OptimizerStep step);
+  void UpdateReplicas(int slot, PooledView<const float> gradient, std::int64_t units, OptimizerStep step);
   void CountBytes(Phase phase, std::int64_t count) {
     bytes.Add(phase, count);
     if (tracer != nullptr) tracer->AddBytes(ToTraceName(phase), count);
@@ -92,7 +92,7 @@ ShardedEmbeddingBagCollection::Impl::Impl(std::vector<EmbeddingTableConfig> tabl
       pool(thread_pool),
       tables(std::move(table_configs)),
       table_of_feature(TablesOfFeatures(tables, feature_names)),
-      model(TableShapes(tables, feature_names, embedding_options.optimizer.kind)),
+      model(TableShapes(tables, feature_names)),
       plan(PlanForModel(std::move(sharding_plan), model, comm.size())),
       options(embedding_options),
       shards(MakeShards(plan, tables, model, options, comm, pool)),
@@ -103,7 +103,7 @@ ShardedEmbeddingBagCollection::Impl::Impl(std::vector<EmbeddingTableConfig> tabl
   place_of_feature.assign(feature_names.size(), -1);
   for (std::size_t t = 0; t < tables.size(); ++t) {
     const std::vector<PlanShard>& all = plan.tables[t].shards;
-    table_has_peers.push_back(options.optimizer.kind == OptimizerKind::kRowWiseAdagrad &&
+    table_has_peers.push_back(tables[t].optimizer.kind == OptimizerKind::kRowWiseAdagrad &&
                               std::any_of(all.begin(), all.end(), [&](const PlanShard& shard) {
                                 return shard.columns < plan.tables[t].dim;
                               }));
@@ -134,8 +134,7 @@ void ShardedEmbeddingBagCollection::Impl::AddLookups(int slot, PooledView<float>
     for (std::size_t i = 0; i < shard.features.size(); ++i) {
       const std::int64_t f = shard.features[i];
       if (shard.replica) {
-        lookups.push_back(
-            {shard.rows.get(), batch.feature(f), out.data + out.columns[Index(f)], out.row_stride});
+        lookups.push_back({shard.rows.get(), batch.feature(f), out.Row(f, 0), out.places[Index(f)].stride});
         continue;
       }
       for (int r = 0; r < comm.size(); ++r) {
@@ -164,12 +163,11 @@ BagGradients ShardedEmbeddingBagCollection::Impl::ReplicaGradients(const HeldSha
   const KeyedJaggedTensor& batch = *slots[static_cast<std::size_t>(slot)].batch;
   BagGradients own{shard.rows.get(), {}};
   for (const std::int64_t f : shard.features)
-    own.features.push_back(
-        {batch.feature(f), gradient.data + gradient.columns[Index(f)], gradient.row_stride});
+    own.features.push_back({batch.feature(f), gradient.Row(f, 0), gradient.places[Index(f)].stride});
   return own;
 }
 
-void ShardedEmbeddingBagCollection::Impl::UpdateShards(int slot, std::int64_t units, std::int64_t step) {
+void ShardedEmbeddingBagCollection::Impl::UpdateShards(int slot, std::int64_t units, OptimizerStep step) {
   gradients.resize(shards.size());
   std::size_t count = 0;
   for (const HeldShard& shard : shards) {
@@ -178,37 +176,37 @@ void ShardedEmbeddingBagCollection::Impl::UpdateShards(int slot, std::int64_t un
   }
   const std::span<const BagGradients> filled(gradients.data(), count);
   if (options.kernel == BackwardKernel::kFused) {
-    fused.Run(filled, options.optimizer, step, units, pool);
+    fused.Run(filled, step, units, pool);
   } else {
-    unfused.Run(filled, options.optimizer, step, units, pool);
+    unfused.Run(filled, step, units, pool);
   }
 }
 
-void ShardedEmbeddingBagCollection::Impl::UpdateColumnPeers(int slot, std::int64_t units, std::int64_t step) {
+void ShardedEmbeddingBagCollection::Impl::UpdateColumnPeers(int slot, std::int64_t units,
+                                                            OptimizerStep step) {
   for (std::size_t t = 0; t < tables.size(); ++t) {
     if (!table_has_peers[t]) continue;
     std::vector<BagGradients> of_table;
     for (const HeldShard& shard : shards) {
       if (Index(shard.table) == t) FillGradients(shard, slot, of_table.emplace_back());
     }
-    peers.Update(plan.tables[t], of_table, options.optimizer, options.kernel, units, step);
+    peers.Update(plan.tables[t], of_table, options.kernel, units, step);
   }
 }
 
 void ShardedEmbeddingBagCollection::Impl::UpdateReplicas(int slot, PooledView<const float> gradient,
-                                                         std::int64_t units, std::int64_t step) {
+                                                         std::int64_t units, OptimizerStep step) {
   std::vector<BagGradients> own;
   for (const HeldShard& shard : shards) {
     if (shard.replica) own.push_back(ReplicaGradients(shard, slot, gradient));
   }
-  if (!own.empty()) replicas.Update(own, options.optimizer, options.kernel, units, step);
+  if (!own.empty()) replicas.Update(own, options.kernel, units, step);
 }
 
 ShardedEmbeddingBagCollection::ShardedEmbeddingBagCollection(
     std::vector<EmbeddingTableConfig> tables, std::vector<std::string> feature_names, ShardingPlan plan,
     const EmbeddingOptions& options, const DistOptions& dist, Communicator& comm, ThreadPool& pool) {
   Validate(tables);
-  Validate(options.optimizer);
   impl_ =
       std::make_unique<Impl>(std::move(tables), feature_names, std::move(plan), options, dist, comm, pool);
 }
@@ -293,7 +291,7 @@ void ShardedEmbeddingBagCollection::Forward(int slot, PooledView<float> out) {
 }
 
 void ShardedEmbeddingBagCollection::Backward(int slot, PooledView<const float> gradient,
-                                             std::int64_t reduction_units, std::int64_t step) {
+                                             std::int64_t reduction_units, OptimizerStep step) {
   Impl& impl = *impl_;
   const StepGuard guard(impl.output);
   const Impl::Slot& own = impl.slots[static_cast<std::size_t>(slot)];
@@ -326,6 +324,11 @@ const EmbeddingTableConfig& ShardedEmbeddingBagCollection::table_config(std::int
 }
 std::int64_t ShardedEmbeddingBagCollection::TableOfFeature(std::int64_t f) const {
   return static_cast<std::int64_t>(impl_->table_of_feature[Index(f)]);
+}
+std::vector<std::int64_t> ShardedEmbeddingBagCollection::FeatureDims() const {
+  std::vector<std::int64_t> dims;
+  for (const std::size_t table : impl_->table_of_feature) dims.push_back(impl_->tables[table].embedding_dim);
+  return dims;
 }
 
 std::uint64_t ShardedEmbeddingBagCollection::WeightsHash() const {

@@ -49,6 +49,8 @@ class ShardedEmbeddingBagCollection {
   const EmbeddingTableConfig& table_config(std::int64_t t) const;
   /// Table that feature f looks up in.
   std::int64_t TableOfFeature(std::int64_t f) const;
+  /// embedding_dim of each feature's table.
+  std::vector<std::int64_t> FeatureDims() const;
 
   /// Sends away this rank's ids; does not wait for other ranks where bags have fixed sizes and `samples` is
   /// given: every rank's number of samples, in rank order, this rank's batch.batch_size(). Without it ranks
@@ -61,16 +63,16 @@ class ShardedEmbeddingBagCollection {
   void ContinueInputDist(int slot);
   void FinishInputDist(int slot);
 
-  /// Pools every bag of this rank's batch into `out`, whose columns and row stride are the same on all ranks.
+  /// Pools every bag of this rank's batch into `out`, whose places are the same on all ranks.
   /// On thread ranks the owners of the rows write there themselves. Never changes or grows a table.
   void Forward(int slot, PooledView<float> out);
 
-  /// `gradient` of what Forward gave, scaled by 1 / global batch where the loss is a mean; its columns and
-  /// row stride are the same on all ranks, however many samples each has (FeatureMajorColumns). Sums each
+  /// `gradient` of what Forward gave, scaled by 1 / global batch where the loss is a mean; its places are
+  /// the same on all ranks, however many samples each has (FeatureMajorPlaces). Sums each
   /// touched row's gradient over the batches of all ranks, one after another, cut together into
-  /// `reduction_units`, a multiple of the ranks where tables are data_parallel; applies the optimizer once.
-  /// `step` counts from 1.
-  void Backward(int slot, PooledView<const float> gradient, std::int64_t reduction_units, std::int64_t step);
+  /// `reduction_units`, a multiple of the ranks where tables are data_parallel; applies each table's
+  /// optimizer once.
+  void Backward(int slot, PooledView<const float> gradient, std::int64_t reduction_units, OptimizerStep step);
 
   /// This rank's part: the parts of all ranks add up, modulo 2^64, to EmbeddingBagCollection's hash of the
   /// whole tables. Replicas count on rank 0. Not collective.

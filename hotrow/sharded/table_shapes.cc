@@ -12,7 +12,7 @@ void AddStateOf(OptimizerKind optimizer, TableShape& shape) {
 }
 
 std::vector<TableShape> TableShapes(const std::vector<EmbeddingTableConfig>& tables,
-                                    const std::vector<std::string>& feature_names, OptimizerKind optimizer,
+                                    const std::vector<std::string>& feature_names,
                                     std::span<const double> ids_per_sample) {
   HOTROW_CHECK(ids_per_sample.empty() || ids_per_sample.size() == feature_names.size());
   TablesOfFeatures(tables, feature_names);
@@ -22,7 +22,7 @@ std::vector<TableShape> TableShapes(const std::vector<EmbeddingTableConfig>& tab
     shape.name = table.name;
     shape.rows = table.num_embeddings;
     shape.dim = table.embedding_dim;
-    AddStateOf(optimizer, shape);
+    AddStateOf(table.optimizer.kind, shape);
     for (const std::string& feature : table.feature_names) {
       const auto place =
           std::find(feature_names.begin(), feature_names.end(), feature) - feature_names.begin();

@@ -1,9 +1,12 @@
 #include "hotrow/train/data_parallel_tower.h"
 
 #include <algorithm>
+#include <cmath>
+#include <numeric>
 #include <utility>
 
 #include "hotrow/base/error.h"
+#include "hotrow/base/index.h"
 #include "hotrow/base/size.h"
 #include "hotrow/plan/units_of_ranks.h"
 
@@ -26,11 +29,15 @@ DataParallelTower::Shared::Shared(const ModelConfig& model, const OptimizerConfi
     : made(MakeTower(model, seed, pool)), optimizer(optimizer_config, made->parameters()) {}
 
 DataParallelTower::DataParallelTower(const ModelConfig& model, const OptimizerConfig& optimizer,
-                                     std::int64_t units, std::uint64_t seed, Communicator& comm,
-                                     ThreadPool& pool)
-    : comm_(comm), pool_(pool), num_units_(units / comm.size()) {
+                                     double clip_norm, std::int64_t units, std::uint64_t seed,
+                                     Communicator& comm, ThreadPool& pool)
+    : comm_(comm), pool_(pool), clip_norm_(clip_norm), num_units_(units / comm.size()) {
   ValidateReductionUnits(units, comm.size());
   shared_ = MakeShared(comm, [&] { return std::make_shared<Shared>(model, optimizer, seed, pool); });
+  if (clip_norm_ <= 0 || !owns_weights()) return;
+  const std::int64_t size = tower().parameters().padded_size();
+  shared_->sum.EnsureSize(size);
+  shared_->squares.resize(Index(CeilDiv(size, DenseUpdate::kPart)));
 }
 
 UnitGradients& DataParallelTower::gradients() {
@@ -81,6 +88,7 @@ void DataParallelTower::FinishReduce() {
   }
   if (comm_.rank() == 0) {
     // Everyone is done with the last step's tasks, and no one begins this one's before rank 0 shares.
+    shared_->next_sum = 0;
     shared_->next_part = 0;
     shared_->next_pack = 0;
   }
@@ -93,7 +101,7 @@ void DataParallelTower::FinishReduce() {
   peer_units_ = count(all_) - count(own_);
 }
 
-void DataParallelTower::Update(std::int64_t step) {
+void DataParallelTower::Update(OptimizerStep step) {
   if (comm_.size() > 1 && !comm_.shares_memory()) {
     UpdateSlice(step);
   } else {
@@ -101,12 +109,35 @@ void DataParallelTower::Update(std::int64_t step) {
   }
 }
 
-void DataParallelTower::UpdateShared(std::int64_t step) {
+// Scales a gradient, the squares of whose parts are given, to the norm that it may have at the most.
+float DataParallelTower::ClipFactor(std::span<const double> squares) const {
+  const double norm = std::sqrt(std::accumulate(squares.begin(), squares.end(), 0.0));
+  return norm > clip_norm_ ? static_cast<float>(clip_norm_ / norm) : 1.0F;
+}
+
+// The sum of update_'s gradients and the squares of its parts, by all ranks that share them.
+void DataParallelTower::SumParts() {
+  const std::int64_t size = tower().parameters().padded_size();
+  const std::int64_t parts = CeilDiv(size, DenseUpdate::kPart);
+  ClaimTasks(shared_->next_sum, parts, pool_, [&](std::int64_t part) {
+    const std::int64_t begin = part * DenseUpdate::kPart;
+    shared_->squares[Index(part)] = update_.SumGradients({begin, std::min(size, begin + DenseUpdate::kPart)},
+                                                         shared_->sum.data() + begin);
+  });
+  if (comm_.size() > 1) comm_.Barrier();
+}
+
+void DataParallelTower::UpdateShared(OptimizerStep step) {
   const bool alone = comm_.size() == 1;
-  if (alone) shared_->next_part = 0;
+  if (alone) shared_->next_part = shared_->next_sum = 0;
   Parameters& parameters = tower().parameters();
   update_.Begin(shared_->optimizer, parameters, alone ? own_ : all_, step);
   const std::int64_t size = parameters.padded_size();
+  if (clip_norm_ > 0) {
+    SumParts();
+    const float* const sum = shared_->sum.data();
+    update_.Begin(shared_->optimizer, parameters, {&sum, 1}, step, ClipFactor(shared_->squares));
+  }
   std::atomic<std::int64_t> elements{0};
   ClaimTasks(shared_->next_part, CeilDiv(size, DenseUpdate::kPart), pool_, [&](std::int64_t part) {
     const std::int64_t begin = part * DenseUpdate::kPart;
@@ -130,11 +161,21 @@ void DataParallelTower::PackShared() {
              [&](std::int64_t job) { tower().PackJob(job); });
 }
 
-void DataParallelTower::UpdateSlice(std::int64_t step) {
+void DataParallelTower::UpdateSlice(OptimizerStep step) {
   Parameters& parameters = tower().parameters();
   const std::int64_t size = parameters.padded_size();
   const float* const sum = gradients_->at(0).data();
   update_.Begin(shared_->optimizer, parameters, {&sum, 1}, step);
+  if (clip_norm_ > 0) {
+    // Parts do not end where ranks' slices do, and their squares are summed in one order whatever the ranks:
+    // so every rank sums all of them.
+    const std::int64_t before = comm_.sent();
+    StartAllGatherSlices<float>(comm_, gradients_->at(0)).Wait();
+    moved_bytes_ += comm_.sent() - before;
+    shared_->next_sum = 0;
+    SumParts();
+    update_.Begin(shared_->optimizer, parameters, {&sum, 1}, step, ClipFactor(shared_->squares));
+  }
   const Slice mine = ReduceSlice(comm_, size, comm_.rank());
   pool_.Run(CeilDiv(mine.size(), DenseUpdate::kPart), [&](std::int64_t part, int) {
     const std::int64_t begin = mine.begin + part * DenseUpdate::kPart;

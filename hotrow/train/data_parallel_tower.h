@@ -19,6 +19,7 @@
 #include "hotrow/comm/reduce.h"
 #include "hotrow/comm/share.h"
 #include "hotrow/dense/dense_optimizer.h"
+#include "hotrow/machine/buffer.h"
 #include "hotrow/machine/thread_pool.h"
 #include "hotrow/model/tower.h"
 #include "hotrow/optim/optimizer_config.h"
@@ -28,9 +29,10 @@ namespace hotrow {
 class DataParallelTower {
  public:
   /// Collective: makes and initialises the tower. `units`: of the global batch, as ValidateReductionUnits
-  /// (plan/units_of_ranks.h) wants them for the world. `comm` and `pool` must outlive it.
-  DataParallelTower(const ModelConfig& model, const OptimizerConfig& optimizer, std::int64_t units,
-                    std::uint64_t seed, Communicator& comm, ThreadPool& pool);
+  /// (plan/units_of_ranks.h) wants them for the world. `clip_norm`: a gradient whose norm over all dense
+  /// parameters is larger is scaled down to that norm; 0: none is. `comm` and `pool` must outlive it.
+  DataParallelTower(const ModelConfig& model, const OptimizerConfig& optimizer, double clip_norm,
+                    std::int64_t units, std::uint64_t seed, Communicator& comm, ThreadPool& pool);
 
   /// Thread ranks: one object for all. Whoever changes weights does so on the ranks where owns_weights(),
   /// when no rank reads them any more, and all call Repack.
@@ -52,8 +54,8 @@ class DataParallelTower {
   void StartReduce(std::span<const float* const> own);
   /// Collective: every rank's gradients can be read here, or their sum has arrived.
   void FinishReduce();
-  /// Collective, after FinishReduce: one optimizer step on all parameters, and packs them. `step` from 1.
-  void Update(std::int64_t step);
+  /// Collective, after FinishReduce: one optimizer step on all parameters, and packs them.
+  void Update(OptimizerStep step);
 
   /// Of all dense parameters. Not collective: equal on every rank, and Verify is what checks that.
   std::uint64_t WeightsHash() const;
@@ -72,15 +74,21 @@ class DataParallelTower {
     std::unique_ptr<Tower> made;
     DenseOptimizer optimizer;
     std::atomic<std::int64_t> next_part{0};  // of the update
+    std::atomic<std::int64_t> next_sum{0};   // of the sum that clipping needs before it
+    Buffer<float> sum;                       // of all units' gradients, where they are clipped
+    std::vector<double> squares;             // of each part of it, summed
     std::atomic<std::int64_t> next_pack{0};
   };
   void SumOwnUnits();
-  void UpdateShared(std::int64_t step);
-  void UpdateSlice(std::int64_t step);
+  void UpdateShared(OptimizerStep step);
+  void UpdateSlice(OptimizerStep step);
+  void SumParts();
+  float ClipFactor(std::span<const double> squares) const;
   void PackShared();
 
   Communicator& comm_;
   ThreadPool& pool_;
+  double clip_norm_;
   std::int64_t num_units_;
   std::shared_ptr<Shared> shared_;
   std::optional<UnitGradients> gradients_;

@@ -209,8 +209,11 @@ class Loop {
     const float loss = trainer_.Step(batch, next);
     if (!std::isfinite(loss)) {
       const TrainerConfig& config = trainer_.config();
+      const std::vector<EmbeddingTableConfig>& tables = config.model.tables;
       const bool may_divide_by_zero =
-          DividesByZero(config.optimizer) || DividesByZero(config.dense_optimizer);
+          DividesByZero(config.dense_optimizer) ||
+          std::any_of(tables.begin(), tables.end(),
+                      [](const EmbeddingTableConfig& table) { return DividesByZero(table.optimizer); });
       Fail("the loss is {} at step {}: try a lower learning rate{}", loss, result_.steps + 1,
            may_divide_by_zero ? ", or an eps above 0" : "");
     }

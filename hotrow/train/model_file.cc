@@ -17,6 +17,9 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
+// 2: each table has its optimizer and initial values. 1 had neither, and one embedding_dim for all.
+constexpr int kModelVersion = 2;
+
 constexpr std::int64_t kBlockFloats = std::int64_t{1} << 20;
 
 std::string TableTensorName(const EmbeddingTableConfig& table) {
@@ -74,19 +77,63 @@ void ThrowIfAnyInterrupted(Communicator& comm, const std::atomic<bool>* interrup
 
 }  // namespace
 
+namespace {
+
+Json ToJson(const OptimizerConfig& optimizer) {
+  return {{"kind", ToString(optimizer.kind)},
+          {"learning_rate", optimizer.learning_rate},
+          {"eps", optimizer.eps},
+          {"beta1", optimizer.beta1},
+          {"beta2", optimizer.beta2},
+          {"initial_accumulator", optimizer.initial_accumulator},
+          {"weight_decay", optimizer.weight_decay},
+          {"weight_decay_mode", ToString(optimizer.weight_decay_mode)}};
+}
+
+OptimizerConfig OptimizerFromJson(const Json& json) {
+  OptimizerConfig optimizer;
+  optimizer.kind = ParseOptimizerKind(json.at("kind").get<std::string>());
+  json.at("learning_rate").get_to(optimizer.learning_rate);
+  json.at("eps").get_to(optimizer.eps);
+  json.at("beta1").get_to(optimizer.beta1);
+  json.at("beta2").get_to(optimizer.beta2);
+  json.at("initial_accumulator").get_to(optimizer.initial_accumulator);
+  json.at("weight_decay").get_to(optimizer.weight_decay);
+  optimizer.weight_decay_mode = ParseWeightDecayMode(json.at("weight_decay_mode").get<std::string>());
+  return optimizer;
+}
+
+Json ToJson(const EmbeddingTableConfig& table) {
+  return {{"name", table.name},
+          {"num_embeddings", table.num_embeddings},
+          {"embedding_dim", table.embedding_dim},
+          {"pooling", ToString(table.pooling)},
+          {"feature_names", table.feature_names},
+          {"optimizer", ToJson(table.optimizer)},
+          {"init", ToString(table.init)}};
+}
+
+EmbeddingTableConfig TableFromJson(const Json& json, int version) {
+  EmbeddingTableConfig table;
+  json.at("name").get_to(table.name);
+  json.at("num_embeddings").get_to(table.num_embeddings);
+  json.at("embedding_dim").get_to(table.embedding_dim);
+  table.pooling = ParsePoolingType(json.at("pooling").get<std::string>());
+  json.at("feature_names").get_to(table.feature_names);
+  if (version == 1) return table;
+  table.optimizer = OptimizerFromJson(json.at("optimizer"));
+  table.init = ParseTableInit(json.at("init").get<std::string>());
+  return table;
+}
+
+}  // namespace
+
 std::string ModelConfigToJson(const ModelConfig& config) {
   Json tables = Json::array();
-  for (const EmbeddingTableConfig& table : config.tables) {
-    tables.push_back({{"name", table.name},
-                      {"num_embeddings", table.num_embeddings},
-                      {"embedding_dim", table.embedding_dim},
-                      {"pooling", table.pooling == PoolingType::kMean ? "mean" : "sum"},
-                      {"feature_names", table.feature_names}});
-  }
-  const Json json = {{"version", 1},
+  for (const EmbeddingTableConfig& table : config.tables) tables.push_back(ToJson(table));
+  const Json json = {{"version", kModelVersion},
                      {"model", ToString(config.interaction)},
                      {"num_dense", config.num_dense},
-                     {"embedding_dim", config.embedding_dim},
                      {"dense_arch", config.dense_arch},
                      {"over_arch", config.over_arch},
                      {"dcn_num_layers", config.dcn_num_layers},
@@ -99,27 +146,19 @@ std::string ModelConfigToJson(const ModelConfig& config) {
 ModelConfig ModelConfigFromJson(const std::string& text, const std::string& file) {
   try {
     const Json json = Json::parse(text);
-    if (json.at("version").get<int>() != 1) {
-      Fail("version {} is unknown to this build, valid: 1", json.at("version").dump());
+    const int version = json.at("version").get<int>();
+    if (version < 1 || version > kModelVersion) {
+      Fail("version {} is unknown to this build, valid: 1, {}", version, kModelVersion);
     }
     ModelConfig config;
     config.interaction = ParseInteraction(json.at("model").get<std::string>());
     json.at("num_dense").get_to(config.num_dense);
-    json.at("embedding_dim").get_to(config.embedding_dim);
     json.at("dense_arch").get_to(config.dense_arch);
     json.at("over_arch").get_to(config.over_arch);
     json.at("dcn_num_layers").get_to(config.dcn_num_layers);
     json.at("dcn_low_rank").get_to(config.dcn_low_rank);
     json.at("features").get_to(config.features);
-    for (const Json& item : json.at("tables")) {
-      EmbeddingTableConfig table;
-      item.at("name").get_to(table.name);
-      item.at("num_embeddings").get_to(table.num_embeddings);
-      item.at("embedding_dim").get_to(table.embedding_dim);
-      table.pooling = ParsePoolingType(item.at("pooling").get<std::string>());
-      item.at("feature_names").get_to(table.feature_names);
-      config.tables.push_back(std::move(table));
-    }
+    for (const Json& item : json.at("tables")) config.tables.push_back(TableFromJson(item, version));
     Validate(config);
     return config;
   } catch (const Json::exception& e) {

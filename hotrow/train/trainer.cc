@@ -1,10 +1,12 @@
 #include "hotrow/train/trainer.h"
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 #include <utility>
 
 #include "hotrow/base/error.h"
+#include "hotrow/base/index.h"
 #include "hotrow/base/size.h"
 #include "hotrow/base/tree_sum.h"
 #include "hotrow/comm/collectives.h"
@@ -22,8 +24,11 @@ constexpr int kSlots = ShardedEmbeddingBagCollection::kSlots;
 // Before anything is made: a rank that differs would take part in other collectives than its peers.
 const TrainerConfig& Validated(const TrainerConfig& config, Communicator& comm) {
   Validate(config.model);
-  Validate(config.optimizer);
   Validate(config.dense_optimizer);
+  Validate(config.schedule);
+  if (!(std::isfinite(config.clip_norm) && config.clip_norm >= 0)) {
+    Fail("clip_norm is {}, must be finite and >= 0", config.clip_norm);
+  }
   ValidateReductionUnits(config.reduction_units, comm.size());
   const std::string text = ConfigText(config);
   CheckAgreement(comm, std::as_bytes(std::span(text)), "the configuration");
@@ -32,8 +37,7 @@ const TrainerConfig& Validated(const TrainerConfig& config, Communicator& comm) 
 
 ShardingPlan PlanOf(const TrainerConfig& config, std::int64_t world) {
   if (config.plan) return *config.plan;
-  return MakePlan(PlanKind::kTableWise,
-                  TableShapes(config.model.tables, config.model.features, config.optimizer.kind), world);
+  return MakePlan(PlanKind::kTableWise, TableShapes(config.model.tables, config.model.features), world);
 }
 
 }  // namespace
@@ -50,22 +54,21 @@ Trainer::Trainer(const TrainerConfig& config, std::unique_ptr<Communicator> own,
       comm_(own_comm_ ? *own_comm_ : *comm),
       pool_(pool),
       config_(Validated(config, comm_)),
-      dense_(config_.model, config_.dense_optimizer, config_.reduction_units, config_.seed, comm_, pool),
+      dense_(config_.model, config_.dense_optimizer, config_.clip_norm, config_.reduction_units, config_.seed,
+             comm_, pool),
       embeddings_(config_.model.tables, config_.model.features, PlanOf(config_, comm_.size()),
-                  {.optimizer = config_.optimizer,
-                   .kernel = config_.kernel,
-                   .storage = config_.storage,
-                   .seed = config_.seed},
-                  config_.dist, comm_, pool),
-      table_bytes_(AllReduceSum<std::int64_t>(comm_, embeddings_.LogicalBytes())) {
-  const ModelConfig& model = config_.model;
-  for (std::int64_t f = 0; f < model.num_features(); ++f) {
-    columns_.push_back((f + 1) * model.embedding_dim);
+                  {.kernel = config_.kernel, .storage = config_.storage, .seed = config_.seed}, config_.dist,
+                  comm_, pool),
+      table_bytes_(AllReduceSum<std::int64_t>(comm_, embeddings_.LogicalBytes())),
+      width_(config_.model.InteractionWidth()),
+      feature_dims_(config_.model.FeatureDims()),
+      places_(SampleMajorPlaces(feature_dims_, config_.model.dense_dim())) {
+  for (std::int64_t f = 0; f < config_.model.num_features(); ++f) {
     table_rows_.push_back(embeddings_.table_config(embeddings_.TableOfFeature(f)).num_embeddings);
   }
-  gradient_columns_.resize(columns_.size());
   present_gradients_.resize(static_cast<std::size_t>(dense_.num_units()));
   unit_losses_.resize(present_gradients_.size());
+  unit_weights_.resize(present_gradients_.size());
   workspaces_.resize(static_cast<std::size_t>(pool.size()));
   Verify();
 }
@@ -77,22 +80,20 @@ void Trainer::CheckBatch(const Batch& batch, bool labels) const {
   HOTROW_CHECK(batch.sparse.batch_size() == batch.size);
   HOTROW_CHECK(batch.sparse.num_features() == config_.model.num_features());
   HOTROW_CHECK(!labels || batch.labels.size() == samples);
+  HOTROW_CHECK(!labels || batch.sample_weights.size() == (config_.sample_weights ? samples : 0));
   HOTROW_CHECK(batch.rank_samples.empty() || std::ssize(batch.rank_samples) == comm_.size());
 }
 
 void Trainer::EnsureCapacity(std::int64_t samples) {
-  const std::int64_t floats = CheckedMul(samples, config_.model.interaction_width());
-  x_.EnsureSize(floats);
+  x_.EnsureSize(CheckedMul(samples, width_));
   logits_.EnsureSize(samples);
 }
 
 void Trainer::EnsureGradients() {
   dense_.gradients();
-  const std::int64_t dim = config_.model.embedding_dim;
   const std::int64_t longest = *std::max_element(now_.samples.begin(), now_.samples.end());
-  dpooled_stride_ = CheckedMul(longest, dim);
-  dpooled_.EnsureSize(CheckedMul(config_.model.num_features(), dpooled_stride_));
-  FeatureMajorColumns(longest, dim, gradient_columns_);
+  dpooled_.EnsureSize(CheckedMul(longest, width_ - config_.model.dense_dim()));
+  FeatureMajorPlaces(longest, feature_dims_, gradient_places_);
 }
 
 // For the batch's units, whose sizes are two at most, in pieces of at most `max_rows` rows. All threads'
@@ -103,8 +104,8 @@ void Trainer::EnsureWorkspaces(std::int64_t max_rows, const Batch& batch, bool b
     for (auto& workspace : workspaces_) workspace = tower().MakeWorkspace(max_rows);
     prepared_ = {};
   }
-  const PreparedFor units{UnitSlice(batch, 0).size(), UnitSlice(batch, dense_.num_units() - 1).size(),
-                          backward};
+  const PreparedFor units{UnitSlice(batch.size, 0).size(),
+                          UnitSlice(batch.size, dense_.num_units() - 1).size(), backward};
   if (units.largest_unit == 0 || units == prepared_) return;
   pool_.Run(pool_.size(), [&](std::int64_t owner, int) {
     TowerWorkspace& workspace = Workspace(static_cast<int>(owner));
@@ -123,17 +124,17 @@ std::int64_t Trainer::products_made() const {
 TowerWorkspace& Trainer::Workspace(int thread) { return *workspaces_[static_cast<std::size_t>(thread)]; }
 
 // EvenSlice gives the first units the larger parts, so a rank's slice is cut as the global batch is.
-Slice Trainer::UnitSlice(const Batch& batch, std::int64_t unit) const {
-  return EvenSlice(batch.size, dense_.num_units(), unit);
+Slice Trainer::UnitSlice(std::int64_t samples, std::int64_t unit) const {
+  return EvenSlice(samples, dense_.num_units(), unit);
 }
 
 TowerBatch Trainer::UnitRows(const Batch& batch, Slice rows, double gradient_scale) {
-  const std::int64_t width = config_.model.interaction_width();
   TowerBatch unit;
   unit.rows = rows.size();
   unit.dense = batch.dense.data() + rows.begin * config_.model.num_dense;
-  unit.x = x_.data() + rows.begin * width;
+  unit.x = x_.data() + rows.begin * width_;
   unit.labels = batch.labels.empty() ? nullptr : batch.labels.data() + rows.begin;
+  unit.sample_weights = batch.sample_weights.empty() ? nullptr : batch.sample_weights.data() + rows.begin;
   unit.logits = logits_.data() + rows.begin;
   unit.gradient_scale = gradient_scale;
   return unit;
@@ -145,14 +146,14 @@ void Trainer::RunTower(const Batch& batch, double gradient_scale) {
   TaskClock units(dense_.num_units(), pool_.size());
   pool_.Run(dense_.num_units(), [&](std::int64_t u, int thread) {
     const auto index = static_cast<std::size_t>(u);
-    const Slice rows = UnitSlice(batch, u);
+    const Slice rows = UnitSlice(batch.size, u);
     present_gradients_[index] = nullptr;
     if (rows.size() > 0) {
       const TraceSpan span(tracer_, TraceName::kUnit, thread);
       const std::span<float> gradient = gradients.at(u);
       TowerBatch unit = UnitRows(batch, rows, gradient_scale);
-      unit.dpooled = dpooled_.data() + rows.begin * config_.model.embedding_dim;
-      unit.dpooled_stride = dpooled_stride_;
+      unit.dpooled = {dpooled_.data(), gradient_places_};
+      unit.first_pooled = rows.begin;
       unit_losses_[index] = tower.ForwardBackward(unit, gradient, Workspace(thread));
       present_gradients_[index] = gradient.data();
     }
@@ -176,18 +177,31 @@ void Trainer::ProgressBesideTower(const TaskClock& units) {
   phases_.AddOverlapped(Phase::kInputDist, units.Overlapped(begin, end));
 }
 
-// Of this rank's samples, in the order of every other sum over units.
-double Trainer::SumOfLosses() const {
+// Of this rank's units, in the order of every other sum over units.
+double Trainer::SumOverUnits(std::span<const double> values) const {
   double slots[65];
   TreeStack stack;
   const auto merge = [&](int into, int from) { slots[into] += slots[from]; };
-  for (std::size_t u = 0; u < present_gradients_.size(); ++u) {
-    if (present_gradients_[u] == nullptr) continue;
+  for (std::size_t u = 0; u < values.size(); ++u) {
+    if (UnitSlice(samples_, static_cast<std::int64_t>(u)).size() == 0) continue;
     const int slot = stack.Push(u, merge);
-    slots[slot] = unit_losses_[u];
+    slots[slot] = values[u];
   }
   return stack.Finish(merge) ? slots[0] : 0.0;
 }
+
+// What the loss is divided by: the samples of all ranks, or their weights' sum in double.
+double Trainer::TotalWeight(const Batch& batch, std::int64_t samples) {
+  if (!config_.sample_weights) return static_cast<double>(samples);
+  for (std::int64_t u = 0; u < dense_.num_units(); ++u) {
+    const Slice rows = UnitSlice(batch.size, u);
+    unit_weights_[Index(u)] = std::accumulate(batch.sample_weights.begin() + rows.begin,
+                                              batch.sample_weights.begin() + rows.end, 0.0);
+  }
+  return AllReduceSum<double>(comm_, SumOverUnits(unit_weights_), batch.size > 0);
+}
+
+OptimizerStep Trainer::StepOfOptimizers() const { return {step_, RateFactor(config_.schedule, step_)}; }
 
 void Trainer::StartBatch(Batch& batch, int slot, InFlight& flight) {
   flight.samples = batch.rank_samples;
@@ -216,18 +230,19 @@ float Trainer::Step(Batch& batch, Batch* next) {
   bad_id_count_ += now_.bad_ids;
   const std::int64_t global = std::accumulate(now_.samples.begin(), now_.samples.end(), std::int64_t{0});
   HOTROW_CHECK(global > 0);
+  samples_ = batch.size;
   EnsureCapacity(batch.size);
   EnsureGradients();
-  EnsureWorkspaces(UnitSlice(batch, 0).size(), batch, true);
-  const std::int64_t width = config_.model.interaction_width();
+  EnsureWorkspaces(UnitSlice(batch.size, 0).size(), batch, true);
+  const double total_weight = TotalWeight(batch, global);
 
   embeddings_.FinishInputDist(slot);
   ++step_;
-  embeddings_.Forward(slot, {x_.data(), width, columns_});
+  embeddings_.Forward(slot, {x_.data(), places_});
   if (next != nullptr) StartAhead(*next, (slot + 1) % kSlots);
   {
     const TracedPhase phase(phases_, tracer_, Phase::kDense);
-    RunTower(batch, 1.0 / static_cast<double>(global));
+    RunTower(batch, total_weight > 0 ? 1.0 / total_weight : 0.0);
   }
   if (next != nullptr) embeddings_.ContinueInputDist((slot + 1) % kSlots);
   const std::int64_t moved = dense_.moved_bytes();
@@ -235,9 +250,10 @@ float Trainer::Step(Batch& batch, Batch* next) {
     const TracedPhase phase(phases_, tracer_, Phase::kDenseAllReduce);
     dense_.StartReduce(present_gradients_);
   }
-  embeddings_.Backward(slot, {dpooled_.data(), config_.model.embedding_dim, gradient_columns_},
-                       config_.reduction_units, step_);
-  return static_cast<float>(FinishDense(moved) / static_cast<double>(global));
+  embeddings_.Backward(slot, {dpooled_.data(), gradient_places_}, config_.reduction_units,
+                       StepOfOptimizers());
+  const double loss = FinishDense(moved);
+  return total_weight > 0 ? static_cast<float>(loss / total_weight) : 0.0F;
 }
 
 void Trainer::StartAhead(Batch& next, int slot) {
@@ -258,18 +274,16 @@ void Trainer::DropNext() {
 }
 
 double Trainer::FinishDense(std::int64_t moved_before) {
-  const bool present = std::any_of(present_gradients_.begin(), present_gradients_.end(),
-                                   [](const float* unit) { return unit != nullptr; });
-  loss_ = SumOfLosses();
+  loss_ = SumOverUnits(unit_losses_);
   {
     const TracedPhase phase(phases_, tracer_, Phase::kDenseAllReduce);
-    loss_sum_.StartAllReduce(comm_, {&loss_, 1}, present);
+    loss_sum_.StartAllReduce(comm_, {&loss_, 1}, samples_ > 0);
     loss_sum_.Wait();
     dense_.FinishReduce();
   }
   {
     const TracedPhase phase(phases_, tracer_, Phase::kDenseOptimizer);
-    dense_.Update(step_);
+    dense_.Update(StepOfOptimizers());
   }
   const std::int64_t bytes = dense_.moved_bytes() - moved_before;
   bytes_.Add(Phase::kDenseAllReduce, bytes);
@@ -288,13 +302,13 @@ void Trainer::Predict(Batch& batch, std::span<float> logits) {
   StartBatch(batch, slot, flight);
   EnsureCapacity(batch.size);
   const std::int64_t micro_batch = tower().micro_batch();
-  const std::int64_t unit_rows = UnitSlice(batch, 0).size();
+  const std::int64_t unit_rows = UnitSlice(batch.size, 0).size();
   EnsureWorkspaces(std::min(micro_batch, unit_rows), batch, false);
   embeddings_.FinishInputDist(slot);
-  embeddings_.Forward(slot, {x_.data(), config_.model.interaction_width(), columns_});
+  embeddings_.Forward(slot, {x_.data(), places_});
   const std::int64_t pieces = CeilDiv(unit_rows, micro_batch);  // of a unit
   pool_.Run(dense_.num_units() * pieces, [&](std::int64_t task, int thread) {
-    const Slice unit = UnitSlice(batch, task / pieces);
+    const Slice unit = UnitSlice(batch.size, task / pieces);
     Slice rows;
     rows.begin = unit.begin + task % pieces * micro_batch;
     rows.end = std::min(unit.end, rows.begin + micro_batch);

@@ -21,7 +21,9 @@
 #include "hotrow/machine/thread_pool.h"
 #include "hotrow/model/config.h"
 #include "hotrow/model/tower.h"
+#include "hotrow/optim/learning_rate_schedule.h"
 #include "hotrow/optim/optimizer_config.h"
+#include "hotrow/optim/optimizer_factors.h"
 #include "hotrow/plan/sharding_plan.h"
 #include "hotrow/sharded/sharded_embedding_bag_collection.h"
 #include "hotrow/trace/overlap.h"
@@ -33,9 +35,12 @@
 namespace hotrow {
 
 struct TrainerConfig {
-  ModelConfig model;
-  OptimizerConfig optimizer;        ///< of the embedding tables
-  OptimizerConfig dense_optimizer;  ///< row-wise Adagrad here means Adagrad
+  ModelConfig model;                   ///< its tables have optimizers of their own
+  OptimizerConfig dense_optimizer;     ///< row-wise Adagrad here means Adagrad
+  LearningRateSchedule schedule = {};  ///< of all optimizers alike
+  /// A dense gradient whose norm over all dense parameters is larger is scaled down to that norm; 0: none is.
+  double clip_norm = 0;
+  bool sample_weights = false;  ///< every batch has them (Batch::sample_weights)
   BackwardKernel kernel = BackwardKernel::kFused;
   StorageKind storage = StorageKind::kEager;
   BadIds bad_ids = BadIds::kError;
@@ -58,12 +63,13 @@ class Trainer {
 
   // Members are collectives unless they say otherwise: all ranks call them, in one order.
 
-  /// Trains on the batch and returns the mean loss of all ranks' samples, at least one, before the update.
-  /// This rank's may be none. Batches whose rank_samples are empty are whole ones in a world of one rank, and
-  /// else ranks ask one another. A bad id with BadIds::kError throws before this step has changed anything.
-  /// Allocates nothing once it has seen the largest batch of any rank and the sizes of this rank's units, but
-  /// for lists of a few hundred bytes. An Error thrown later, when a lazy table runs out of memory, leaves
-  /// the model partly updated: of no use.
+  /// Trains on the batch and returns the mean loss of all ranks' samples, at least one, before the update:
+  /// weighted, sum(w loss) / sum(w), where samples have weights; 0, and nothing moves but by decay, where
+  /// all weights are 0. This rank's samples may be none. Batches whose rank_samples are empty are whole ones
+  /// in a world of one rank, and else ranks ask one another. A bad id with BadIds::kError throws before this
+  /// step has changed anything. Allocates nothing once it has seen the largest batch of any rank and the
+  /// sizes of this rank's units, but for lists of a few hundred bytes. An Error thrown later, when a lazy
+  /// table runs out of memory, leaves the model partly updated: of no use.
   ///
   /// With `next`, the batch of the next Step, its ids are exchanged while this one computes: neither may
   /// change until it has been trained on. All ranks give one or none. Bits do not depend on it.
@@ -140,11 +146,13 @@ class Trainer {
   void EnsureCapacity(std::int64_t samples);
   void EnsureGradients();
   void EnsureWorkspaces(std::int64_t max_rows, const Batch& batch, bool backward);
-  Slice UnitSlice(const Batch& batch, std::int64_t unit) const;
+  Slice UnitSlice(std::int64_t samples, std::int64_t unit) const;
   TowerBatch UnitRows(const Batch& batch, Slice rows, double gradient_scale);
   void RunTower(const Batch& batch, double gradient_scale);
   void ProgressBesideTower(const TaskClock& units);
-  double SumOfLosses() const;
+  double SumOverUnits(std::span<const double> values) const;
+  double TotalWeight(const Batch& batch, std::int64_t samples);
+  OptimizerStep StepOfOptimizers() const;
   double FinishDense(std::int64_t moved_before);
   TowerWorkspace& Workspace(int thread);
 
@@ -156,15 +164,18 @@ class Trainer {
   ShardedEmbeddingBagCollection embeddings_;
   std::int64_t table_bytes_ = 0;
 
-  std::vector<std::int64_t> columns_;           // of each feature in the tower's input
-  std::vector<std::int64_t> table_rows_;        // of each feature's table
-  Buffer<float> x_;                             // [batch, (F + 1) * D]
-  Buffer<float> dpooled_;                       // [F, samples of the rank that has most, D], training only
-  std::int64_t dpooled_stride_ = 0;             // floats from a feature to the next
-  std::vector<std::int64_t> gradient_columns_;  // where in dpooled_ each feature starts
+  std::int64_t width_ = 0;                    // of the tower's input
+  std::vector<std::int64_t> feature_dims_;    // of each feature's table
+  std::vector<std::int64_t> table_rows_;      // of each feature's table
+  std::vector<PooledPlace> places_;           // of each feature in the tower's input
+  Buffer<float> x_;                           // [batch, width]
+  std::vector<PooledPlace> gradient_places_;  // of each feature in dpooled_
+  Buffer<float> dpooled_;  // feature after feature, [samples of the rank that has most, dim]; training only
   Buffer<float> logits_;
   std::vector<const float*> present_gradients_;  // of this rank's units; null for an empty one
   std::vector<double> unit_losses_;
+  std::vector<double> unit_weights_;  // sums of the samples' weights
+  std::int64_t samples_ = 0;          // of the step's batch, on this rank
   double loss_ = 0;  // what loss_sum_ sums: peers may read it until that has ended, whatever Step does
   PendingSum<double> loss_sum_;
   std::vector<std::unique_ptr<TowerWorkspace>> workspaces_;  // a thread

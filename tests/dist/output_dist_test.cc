@@ -8,6 +8,7 @@
 #include "hotrow/base/rng.h"
 #include "hotrow/comm/reduce.h"
 #include "hotrow/comm/thread_ranks.h"
+#include "tests/support/pooled_places.h"
 
 namespace hotrow {
 namespace {
@@ -84,12 +85,14 @@ void Check(int world, OutputPermute permute) {
     const std::vector<const float*> scale_pointers = {nullptr, nullptr, scales.data(), nullptr};
     std::vector<float> x(static_cast<std::size_t>(rows * kStride));
     const std::int64_t longest = *std::max_element(samples.begin(), samples.end());
-    std::vector<std::int64_t> gradient_columns(kColumns.size());
-    FeatureMajorColumns(longest, kDims[0], gradient_columns);  // the widest
-    std::vector<float> dx(kColumns.size() * static_cast<std::size_t>(longest * kDims[0]));
+    const std::vector<PooledPlace> places = test::PlacesAt(kColumns, kStride);
+    std::vector<PooledPlace> gradient_places;
+    FeatureMajorPlaces(longest, kDims, gradient_places);
+    std::vector<float> dx(
+        static_cast<std::size_t>(gradient_places.back().first + longest * gradient_places.back().stride));
     for (int step = 0; step < 2; ++step) {
       std::fill(x.begin(), x.end(), 7.0F);
-      dist.BeginForward({x.data(), kStride, kColumns}, samples);
+      dist.BeginForward({x.data(), places}, samples);
       for (std::size_t i = 0; i < mine.size(); ++i) {
         for (int d = 0; d < world; ++d) {
           const PooledRows<float> place = dist.Place(i, d);
@@ -115,11 +118,11 @@ void Check(int world, OutputPermute permute) {
       for (std::size_t f = 0; f < kColumns.size(); ++f) {
         for (std::int64_t s = 0; s < rows; ++s) {
           for (std::int64_t c = 0; c < kDims[f]; ++c)
-            dx[static_cast<std::size_t>(gradient_columns[f] + s * kDims[0] + c)] =
+            dx[static_cast<std::size_t>(gradient_places[f].first + s * kDims[f] + c)] =
                 Pooled(comm.rank(), 99, s, 9, kColumns[f] + c);
         }
       }
-      dist.BeginBackward({dx.data(), kDims[0], gradient_columns}, samples, scale_pointers);
+      dist.BeginBackward({dx.data(), gradient_places}, samples, scale_pointers);
       for (std::size_t i = 0; i < mine.size(); ++i) {
         for (int source = 0; source < world; ++source) {
           const PooledRows<const float> rows_of = dist.Gradient(i, source);

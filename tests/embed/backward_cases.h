@@ -27,9 +27,11 @@ class BackwardCase {
   }
 
   const EmbeddingTableConfig& config() const { return config_; }
-  std::unique_ptr<EmbeddingTable> MakeTable(OptimizerKind optimizer, StorageKind storage,
+  std::unique_ptr<EmbeddingTable> MakeTable(const OptimizerConfig& optimizer, StorageKind storage,
                                             ThreadPool& pool) const {
-    return std::make_unique<EmbeddingTable>(config_, TableShard{}, optimizer, storage, 1, 17, pool);
+    EmbeddingTableConfig config = config_;
+    config.optimizer = optimizer;
+    return std::make_unique<EmbeddingTable>(config, TableShard{}, storage, 1, 17, pool);
   }
   BagGradients On(EmbeddingTable& table) const {
     BagGradients input{&table, {}};

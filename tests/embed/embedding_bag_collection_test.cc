@@ -9,6 +9,7 @@
 #include "hotrow/base/error.h"
 #include "hotrow/base/rng.h"
 #include "tests/embed/reference_backward.h"
+#include "tests/support/pooled_places.h"
 
 namespace hotrow {
 namespace {
@@ -16,14 +17,18 @@ namespace {
 using testing::HasSubstr;
 using testing::ThrowsMessage;
 
+const OptimizerConfig kOptimizer = {.learning_rate = 0.1F};
+
 // b is SUM and serves two features that are not neighbours, in the other order; a is MEAN and of another
 // width.
 std::vector<EmbeddingTableConfig> Tables() {
-  return {{"a", 40, 12, PoolingType::kMean, {"f1"}}, {"b", 25, 5, PoolingType::kSum, {"f2", "f0"}}};
+  return {{"a", 40, 12, PoolingType::kMean, {"f1"}, kOptimizer},
+          {"b", 25, 5, PoolingType::kSum, {"f2", "f0"}, kOptimizer}};
 }
 const std::vector<std::string> kFeatures = {"f0", "f1", "f2"};
 const std::vector<std::int64_t> kColumns = {2, 10, 30};
 constexpr std::int64_t kStride = 40;
+const std::vector<PooledPlace> kPlaces = test::PlacesAt(kColumns, kStride);
 constexpr std::int64_t kBatch = 50;
 constexpr std::int64_t kUnits = 8;
 
@@ -51,7 +56,6 @@ EmbeddingOptions Options(BackwardKernel kernel, StorageKind storage) {
   options.kernel = kernel;
   options.storage = storage;
   options.seed = 6;
-  options.optimizer.learning_rate = 0.1F;
   return options;
 }
 
@@ -69,8 +73,8 @@ Trained Train(const EmbeddingOptions& options, int threads) {
   out.pooled.resize(kBatch * kStride);
   for (std::int64_t step = 1; step <= 3; ++step) {
     const Data data(static_cast<std::uint64_t>(step));
-    collection.Forward(data.batch, {out.pooled.data(), kStride, kColumns}, pool);
-    collection.Backward(data.batch, {data.gradient.data(), kStride, kColumns}, kUnits, step, pool);
+    collection.Forward(data.batch, {out.pooled.data(), kPlaces}, pool);
+    collection.Backward(data.batch, {data.gradient.data(), kPlaces}, kUnits, step, pool);
   }
   out.weights = collection.WeightsHash(pool);
   out.state = collection.StateHash(pool);
@@ -96,7 +100,7 @@ TEST(EmbeddingBagCollection, RoutesFeaturesToTablesAndColumns) {
   EXPECT_EQ(collection.LogicalBytes(), (40 * 24 + 25 * 10) * 4);
   const Data data(1);
   std::vector<float> pooled(kBatch * kStride, -7.0F);
-  collection.Forward(data.batch, {pooled.data(), kStride, kColumns}, pool);
+  collection.Forward(data.batch, {pooled.data(), kPlaces}, pool);
   std::vector<float> row(12);
   int untouched = 0;
   for (std::int64_t s = 0; s < kBatch; ++s) {
@@ -127,9 +131,9 @@ TEST(EmbeddingBagCollection, RoutesFeaturesToTablesAndColumns) {
   }
   test::TableValues<float> expected = test::ReadTable<float>(collection.table(1));
   for (const auto& [touched, gradient] : test::ReferenceSums<float>(input, kUnits)) {
-    test::ReferenceUpdate<float>(options.optimizer, 1, touched, gradient, expected);
+    test::ReferenceUpdate<float>(kOptimizer, 1, touched, gradient, expected);
   }
-  collection.Backward(data.batch, {data.gradient.data(), kStride, kColumns}, kUnits, 1, pool);
+  collection.Backward(data.batch, {data.gradient.data(), kPlaces}, kUnits, 1, pool);
   EXPECT_EQ(test::ReadTable<float>(collection.table(1)).weights, expected.weights);
 }
 

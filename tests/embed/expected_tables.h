@@ -16,7 +16,7 @@ inline constexpr std::int64_t kSteps = 2;
 template <typename T>
 TableValues<T> Expected(const BackwardCase& backward, const OptimizerConfig& config, std::int64_t units) {
   ThreadPool pool(1);
-  const auto table = backward.MakeTable(config.kind, StorageKind::kEager, pool);
+  const auto table = backward.MakeTable(config, StorageKind::kEager, pool);
   TableValues<T> values = ReadTable<T>(*table);
   const auto sums = test::ReferenceSums<T>(backward.On(*table), units);
   for (std::int64_t step = 1; step <= kSteps; ++step) {

@@ -22,6 +22,8 @@ using test::MakeConfig;
 using test::ReadTable;
 using test::TableValues;
 
+const OptimizerConfig kSgd = {.kind = OptimizerKind::kSgd, .learning_rate = 1.0F};
+
 // One shape and width: every target, several thread counts, both storages.
 void Check(const BackwardCase& backward, const OptimizerConfig& config, std::int64_t units,
            std::vector<ThreadPool*> pools) {
@@ -36,10 +38,9 @@ void Check(const BackwardCase& backward, const OptimizerConfig& config, std::int
     for (ThreadPool* pool : pools) {
       for (const StorageKind storage : {StorageKind::kEager, StorageKind::kLazy}) {
         SCOPED_TRACE(std::to_string(pool->size()) + " threads, " + ToString(storage));
-        const auto table = backward.MakeTable(config.kind, storage, *pool);
+        const auto table = backward.MakeTable(config, storage, *pool);
         const BagGradients input = backward.On(*table);
-        for (std::int64_t step = 1; step <= kSteps; ++step)
-          fused.Run({&input, 1}, config, step, units, *pool);
+        for (std::int64_t step = 1; step <= kSteps; ++step) fused.Run({&input, 1}, step, units, *pool);
         const TableValues<float> actual = ReadTable<float>(*table);
         ExpectSameBits(actual.weights, expected.weights);
         ExpectSameBits(actual.state, expected.state);
@@ -101,8 +102,7 @@ TEST(FusedBackward, UnitsAreCombinedByTheTree) {
   };
   for (const Case& c : cases) {
     SCOPED_TRACE(std::to_string(c.gradients[0]) + " in " + std::to_string(c.units) + " units");
-    EmbeddingTable table({"t", 1, 1, PoolingType::kSum, {}}, {}, OptimizerKind::kSgd, StorageKind::kEager, 0,
-                         0, pool);
+    EmbeddingTable table({"t", 1, 1, PoolingType::kSum, {}, kSgd}, {}, StorageKind::kEager, 0, 0, pool);
     const float zero = 0.0F;
     table.WriteRows(0, 1, &zero);
     const std::vector<std::int64_t> ids(8, 0);
@@ -112,10 +112,7 @@ TEST(FusedBackward, UnitsAreCombinedByTheTree) {
     input.features[0].bags.samples = 8;
     input.features[0].gradient = c.gradients.data();
     input.features[0].stride = 1;
-    OptimizerConfig sgd;
-    sgd.kind = OptimizerKind::kSgd;
-    sgd.learning_rate = 1.0F;
-    FusedBackward().Run({&input, 1}, sgd, 1, c.units, pool);
+    FusedBackward().Run({&input, 1}, 1, c.units, pool);
     float weight = 0.0F;
     table.ReadRows(0, 1, &weight);
     EXPECT_EQ(-weight, c.sum);
@@ -135,12 +132,11 @@ TEST(FusedBackward, SeveralTablesInOneRun) {
   std::vector<std::unique_ptr<EmbeddingTable>> tables;
   std::vector<BagGradients> inputs;
   for (const BackwardCase& c : cases) {
-    tables.push_back(
-        c.MakeTable(config.kind, tables.empty() ? StorageKind::kLazy : StorageKind::kEager, pool));
+    tables.push_back(c.MakeTable(config, tables.empty() ? StorageKind::kLazy : StorageKind::kEager, pool));
     inputs.push_back(c.On(*tables.back()));
   }
   FusedBackward fused;
-  for (std::int64_t step = 1; step <= kSteps; ++step) fused.Run(inputs, config, step, 4, pool);
+  for (std::int64_t step = 1; step <= kSteps; ++step) fused.Run(inputs, step, 4, pool);
   for (std::size_t t = 0; t < cases.size(); ++t) {
     SCOPED_TRACE("table " + std::to_string(t));
     ExpectSameBits(ReadTable<float>(*tables[t]).weights, Expected<float>(cases[t], config, 4).weights);
@@ -150,8 +146,7 @@ TEST(FusedBackward, SeveralTablesInOneRun) {
 TEST(FusedBackward, RowsBeyondTwoToThe31stElementAndThe32ndRow) {
   ThreadPool pool(2);
   constexpr std::int64_t kRows = (std::int64_t{1} << 32) + 1000;  // keys need a bucket bit to fit 32
-  EmbeddingTable table({"t", kRows, 4, PoolingType::kSum, {}}, {}, OptimizerKind::kSgd, StorageKind::kLazy, 0,
-                       0, pool);
+  EmbeddingTable table({"t", kRows, 4, PoolingType::kSum, {}, kSgd}, {}, StorageKind::kLazy, 0, 0, pool);
   const std::vector<std::int64_t> ids = {kRows - 1, 5, (std::int64_t{1} << 31) + 7, kRows - 1, kRows - 2};
   const std::vector<float> gradient = {1, 2, 3, 4};
   BagGradients input{&table, {{}}};
@@ -160,10 +155,7 @@ TEST(FusedBackward, RowsBeyondTwoToThe31stElementAndThe32ndRow) {
   input.features[0].bags.samples = 1;
   input.features[0].gradient = gradient.data();
   input.features[0].stride = 4;
-  OptimizerConfig sgd;
-  sgd.kind = OptimizerKind::kSgd;
-  sgd.learning_rate = 1.0F;
-  FusedBackward().Run({&input, 1}, sgd, 1, 8, pool);
+  FusedBackward().Run({&input, 1}, 1, 8, pool);
   for (const std::int64_t row : ids) {
     std::vector<float> weights(4);
     std::vector<float> initial(4);

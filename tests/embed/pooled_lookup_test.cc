@@ -71,10 +71,11 @@ TEST(PooledLookup, AgreesWithTheDefinitionOnEveryTargetThreadCountAndStorage) {
     for (const std::int64_t dim : {1, 3, 16, 100, 128, 300}) {
       for (const PoolingType pooling : {PoolingType::kSum, PoolingType::kMean}) {
         SCOPED_TRACE("shape of seed " + std::to_string(++seed) + ", dim " + std::to_string(dim));
-        const EmbeddingTableConfig config{"t", shape.rows, dim, pooling, {"f"}};
+        const EmbeddingTableConfig config{"t",     shape.rows, dim,
+                                          pooling, {"f"},      {.kind = OptimizerKind::kRowWiseAdagrad}};
         const RandomBags random(shape, seed);
-        EmbeddingTable eager(config, {}, OptimizerKind::kRowWiseAdagrad, StorageKind::kEager, 0, 5, one);
-        EmbeddingTable lazy(config, {}, OptimizerKind::kRowWiseAdagrad, StorageKind::kLazy, 0, 5, one);
+        EmbeddingTable eager(config, {}, StorageKind::kEager, 0, 5, one);
+        EmbeddingTable lazy(config, {}, StorageKind::kLazy, 0, 5, one);
         std::vector<float> changed(static_cast<std::size_t>(dim), -0.0F);
         eager.WriteRows(shape.rows - 1, 1,
                         changed.data());  // a resident row among generated ones; -0 must survive
@@ -111,10 +112,8 @@ TEST(PooledLookup, AgreesWithTheDefinitionOnEveryTargetThreadCountAndStorage) {
 
 TEST(PooledLookup, SeveralFeaturesAndTablesOfOtherWidths) {
   ThreadPool pool(3);
-  const EmbeddingTable wide({"w", 90, 24, PoolingType::kSum, {}}, {}, OptimizerKind::kSgd,
-                            StorageKind::kEager, 0, 1, pool);
-  const EmbeddingTable narrow({"n", 50, 8, PoolingType::kMean, {}}, {}, OptimizerKind::kSgd,
-                              StorageKind::kLazy, 1, 1, pool);
+  const EmbeddingTable wide({"w", 90, 24, PoolingType::kSum, {}}, {}, StorageKind::kEager, 0, 1, pool);
+  const EmbeddingTable narrow({"n", 50, 8, PoolingType::kMean, {}}, {}, StorageKind::kLazy, 1, 1, pool);
   const RandomBags a({.samples = 500, .rows = 90, .largest = 30}, 1);
   const RandomBags b({.samples = 500, .rows = 50, .largest = 9, .fixed = true}, 2);
   const RandomBags c({.samples = 500, .rows = 90, .largest = 2, .weighted = true}, 3);

@@ -103,9 +103,9 @@ TEST(Segments, OfABatchTrainAsTheWholeBatchDoes) {
           SCOPED_TRACE(name + ", " + std::to_string(sizes.size()) + " segments, the first of " +
                        std::to_string(sizes[0]) + ", ids of " + (narrow ? "4" : "8") + " bytes");
           for (ThreadPool* pool : {&one, &three}) {
-            const auto fused_table = backward.MakeTable(config.kind, StorageKind::kLazy, *pool);
-            const auto unfused_table = backward.MakeTable(config.kind, StorageKind::kEager, *pool);
-            const auto apart_table = backward.MakeTable(config.kind, StorageKind::kEager, *pool);
+            const auto fused_table = backward.MakeTable(config, StorageKind::kLazy, *pool);
+            const auto unfused_table = backward.MakeTable(config, StorageKind::kEager, *pool);
+            const auto apart_table = backward.MakeTable(config, StorageKind::kEager, *pool);
             const Segmented fused(backward.On(*fused_table), sizes, narrow);
             const Segmented unfused(backward.On(*unfused_table), sizes, narrow);
             const Segmented apart(backward.On(*apart_table), sizes, narrow);
@@ -115,10 +115,10 @@ TEST(Segments, OfABatchTrainAsTheWholeBatchDoes) {
             TouchedRows touched;
             BackwardScratch scratch;
             for (std::int64_t step = 1; step <= kSteps; ++step) {
-              fused_backward.Run({&fused.input, 1}, config, step, 8, *pool);
-              unfused_backward.Run({&unfused.input, 1}, config, step, 8, *pool);
+              fused_backward.Run({&fused.input, 1}, step, 8, *pool);
+              unfused_backward.Run({&unfused.input, 1}, step, 8, *pool);
               sum.Run(apart.input, 8, *pool, touched);
-              ApplyToRows(*apart_table, config, step, touched, nullptr, scratch, *pool);
+              ApplyToRows(*apart_table, step, touched, nullptr, scratch, *pool);
             }
             ExpectSameBits(ReadTable<float>(*fused_table).weights, expected.weights);
             ExpectSameBits(ReadTable<float>(*unfused_table).weights, expected.weights);
@@ -140,7 +140,7 @@ TEST(Segments, AsUnitsAreTheTopOfTheTree) {
     const BackwardCase backward(shapes, 8, PoolingType::kMean, ++seed);
     const OptimizerConfig config = MakeConfig(OptimizerKind::kAdagrad, WeightDecayMode::kNone);
     const TableValues<float> expected = test::Expected<float>(backward, config, kUnits);
-    const auto table = backward.MakeTable(config.kind, StorageKind::kEager, pool);
+    const auto table = backward.MakeTable(config, StorageKind::kEager, pool);
     for (std::int64_t step = 1; step <= kSteps; ++step) {
       constexpr std::int64_t kRanks = 4;
       std::vector<std::int64_t> sizes;
@@ -163,7 +163,7 @@ TEST(Segments, AsUnitsAreTheTopOfTheTree) {
         bags.samples = rows.count;
         top.features.push_back({bags, rows.gradients.data(), 8});
       }
-      FusedBackward().Run({&top, 1}, config, step, kUnitPerSegment, pool);
+      FusedBackward().Run({&top, 1}, step, kUnitPerSegment, pool);
     }
     ExpectSameBits(ReadTable<float>(*table).weights, expected.weights);
   }
@@ -173,8 +173,7 @@ TEST(Segments, AreLookedUpInPlaceWithIdsOfEitherWidth) {
   ThreadPool pool(3);
   for (const bool weighted : {false, true}) {
     for (const StorageKind storage : {StorageKind::kEager, StorageKind::kLazy}) {
-      const EmbeddingTable table({"t", 3000, 24, PoolingType::kMean, {}}, {}, OptimizerKind::kSgd, storage, 0,
-                                 1, pool);
+      const EmbeddingTable table({"t", 3000, 24, PoolingType::kMean, {}}, {}, storage, 0, 1, pool);
       const test::RandomBags whole(
           {.samples = 900, .rows = 3000, .largest = 40, .weighted = weighted, .skipped = 0.1}, 3);
       std::vector<float> expected(900 * 24);

@@ -13,7 +13,9 @@ EmbeddingTableConfig Config(std::int64_t dim) { return {"table", 333, dim, Pooli
 
 std::unique_ptr<EmbeddingTable> Make(std::int64_t dim, OptimizerKind kind, StorageKind storage,
                                      ThreadPool& pool, TableShard shard = {}) {
-  auto table = std::make_unique<EmbeddingTable>(Config(dim), shard, kind, storage, 0, 4, pool);
+  EmbeddingTableConfig config = Config(dim);
+  config.optimizer.kind = kind;
+  auto table = std::make_unique<EmbeddingTable>(config, shard, storage, 0, 4, pool);
   const std::int64_t row = 7 - shard.first_row;
   if (row < 0 || row >= table->rows()) return table;
   std::vector<float> values(static_cast<std::size_t>(dim) * 3);

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "hotrow/base/error.h"
+#include "hotrow/embed/table_hash.h"
 #include "hotrow/machine/system.h"
 #include "tests/machine/address_limit.h"
 #include "tests/support/resident_bytes.h"
@@ -16,8 +17,9 @@ namespace {
 using testing::HasSubstr;
 using testing::ThrowsMessage;
 
-EmbeddingTableConfig Config(std::int64_t rows, std::int64_t dim) {
-  return {"t", rows, dim, PoolingType::kSum, {"f"}};
+EmbeddingTableConfig Config(std::int64_t rows, std::int64_t dim,
+                            OptimizerKind optimizer = OptimizerKind::kAdagrad) {
+  return {"t", rows, dim, PoolingType::kSum, {"f"}, {.kind = optimizer}};
 }
 
 std::vector<float> AllRows(const EmbeddingTable& table) {
@@ -30,11 +32,11 @@ TEST(EmbeddingTable, EagerAndLazyStartAlikeForAnyThreads) {
   ThreadPool one(1);
   ThreadPool three(3);
   for (const std::int64_t dim : {1, 3, 16, 100, 128}) {
-    const EmbeddingTable eager(Config(5000, dim), {}, OptimizerKind::kAdagrad, StorageKind::kEager, 2, 9,
+    const EmbeddingTable eager(Config(5000, dim, OptimizerKind::kAdagrad), {}, StorageKind::kEager, 2, 9,
                                one);
-    const EmbeddingTable threaded(Config(5000, dim), {}, OptimizerKind::kSgd, StorageKind::kEager, 2, 9,
+    const EmbeddingTable threaded(Config(5000, dim, OptimizerKind::kSgd), {}, StorageKind::kEager, 2, 9,
                                   three);
-    const EmbeddingTable lazy(Config(5000, dim), {}, OptimizerKind::kAdagrad, StorageKind::kLazy, 2, 9, one);
+    const EmbeddingTable lazy(Config(5000, dim, OptimizerKind::kAdagrad), {}, StorageKind::kLazy, 2, 9, one);
     EXPECT_EQ(AllRows(eager), AllRows(threaded));
     EXPECT_EQ(AllRows(eager), AllRows(lazy));
   }
@@ -42,8 +44,8 @@ TEST(EmbeddingTable, EagerAndLazyStartAlikeForAnyThreads) {
 
 TEST(EmbeddingTable, ShardsHoldTheWholeTablesValues) {
   ThreadPool pool(2);
-  const EmbeddingTable whole(Config(40, 20), {}, OptimizerKind::kSgd, StorageKind::kEager, 1, 3, pool);
-  const EmbeddingTable part(Config(40, 20), {10, 25, 8, 12}, OptimizerKind::kSgd, StorageKind::kLazy, 1, 3,
+  const EmbeddingTable whole(Config(40, 20, OptimizerKind::kSgd), {}, StorageKind::kEager, 1, 3, pool);
+  const EmbeddingTable part(Config(40, 20, OptimizerKind::kSgd), {10, 25, 8, 12}, StorageKind::kLazy, 1, 3,
                             pool);
   const std::vector<float> all = AllRows(whole);
   const std::vector<float> some = AllRows(part);
@@ -55,7 +57,7 @@ TEST(EmbeddingTable, ShardsHoldTheWholeTablesValues) {
 TEST(EmbeddingTable, WritesMakeRowsResidentWithZeroState) {
   ThreadPool pool(1);
   for (const StorageKind kind : {StorageKind::kEager, StorageKind::kLazy}) {
-    EmbeddingTable table(Config(100, 5), {}, OptimizerKind::kAdam, kind, 0, 0, pool);
+    EmbeddingTable table(Config(100, 5, OptimizerKind::kAdam), {}, kind, 0, 0, pool);
     EXPECT_EQ(table.state_width(), 10);
     EXPECT_EQ(table.LogicalBytes(), 100 * 15 * 4);
     const std::int64_t before = table.ResidentBytes();
@@ -82,7 +84,7 @@ TEST(EmbeddingTable, LazyTablesOfManyElementsCostWhatWasTrained) {
   ThreadPool pool(1);
   constexpr std::int64_t kRows = 40'000'000;  // 5.1e9 elements, 41 GB with state
   const std::int64_t before = ResidentBytes();
-  EmbeddingTable table(Config(kRows, 128), {}, OptimizerKind::kAdagrad, StorageKind::kLazy, 0, 0, pool);
+  EmbeddingTable table(Config(kRows, 128, OptimizerKind::kAdagrad), {}, StorageKind::kLazy, 0, 0, pool);
   const std::vector<float> values(128, 2.5F);
   for (const std::int64_t row : {std::int64_t{0}, std::int64_t{20'000'000}, kRows - 1}) {
     table.WriteRows(row, 1, values.data());
@@ -100,7 +102,7 @@ TEST(EmbeddingTable, LazyTablesOfManyElementsCostWhatWasTrained) {
 TEST(EmbeddingTable, LazyRowWiseStateGrowsWithTheRows) {
   ThreadPool pool(1);
   constexpr std::int64_t kRows = 100'000, kTrained = 60'000;
-  EmbeddingTable table(Config(kRows, 128), {}, OptimizerKind::kRowWiseAdagrad, StorageKind::kLazy, 0, 0,
+  EmbeddingTable table(Config(kRows, 128, OptimizerKind::kRowWiseAdagrad), {}, StorageKind::kLazy, 0, 0,
                        pool);
   const auto row_of = [](std::int64_t i) { return (i * 7919) % kRows; };
   for (std::int64_t i = 0; i < kTrained; ++i) {
@@ -123,16 +125,36 @@ TEST(EmbeddingTable, EagerStateIsResidentFromTheStart) {
   ThreadPool pool(2);
   constexpr std::int64_t kRows = 4'000'000;
   const std::int64_t before = ResidentBytes();
-  const EmbeddingTable table(Config(kRows, 4), {}, OptimizerKind::kRowWiseAdagrad, StorageKind::kEager, 0, 0,
+  const EmbeddingTable table(Config(kRows, 4, OptimizerKind::kRowWiseAdagrad), {}, StorageKind::kEager, 0, 0,
                              pool);
   EXPECT_GE(ResidentBytes() - before, table.LogicalBytes());
+}
+
+// Of rows that were never trained too, whose state is not stored in a lazy table.
+TEST(EmbeddingTable, StateStartsFromTheInitialAccumulator) {
+  ThreadPool pool(2);
+  for (const OptimizerKind kind : {OptimizerKind::kAdagrad, OptimizerKind::kRowWiseAdagrad}) {
+    EmbeddingTableConfig config = Config(3000, 5, kind);
+    config.optimizer.initial_accumulator = 0.5F;
+    std::vector<std::uint64_t> hashes;
+    for (const StorageKind storage : {StorageKind::kEager, StorageKind::kLazy}) {
+      EmbeddingTable table(config, {}, storage, 0, 0, pool);
+      const std::vector<std::int64_t> rows = {7, 2999};
+      table.MakeResident(rows);
+      std::vector<float> state(static_cast<std::size_t>(3000 * table.state_width()));
+      table.ReadState(0, 3000, state.data());
+      EXPECT_THAT(state, testing::Each(0.5F));
+      hashes.push_back(HashState(table, pool));
+    }
+    EXPECT_EQ(hashes[0], hashes[1]);
+  }
 }
 
 TEST(EmbeddingTable, RefusesAnEagerTableLargerThanMemory) {
   ThreadPool pool(1);
   EXPECT_THAT(
       [&] {
-        EmbeddingTable(Config(4'000'000'000, 128), {}, OptimizerKind::kAdagrad, StorageKind::kEager, 0, 0,
+        EmbeddingTable(Config(4'000'000'000, 128, OptimizerKind::kAdagrad), {}, StorageKind::kEager, 0, 0,
                        pool);
       },
       ThrowsMessage<Error>(
@@ -204,9 +226,18 @@ TEST(EmbeddingTableConfig, Validation) {
               ThrowsMessage<Error>(HasSubstr("num_embeddings is 0")));
   EXPECT_THAT([] { Validate(std::vector{Config(1, -4)}); },
               ThrowsMessage<Error>(HasSubstr("embedding_dim is -4")));
+  EmbeddingTableConfig no_accumulator = Config(1, 1, OptimizerKind::kSgd);
+  no_accumulator.optimizer.initial_accumulator = 0.1F;
+  EXPECT_THAT([&] { Validate(std::vector{no_accumulator}); },
+              ThrowsMessage<Error>(testing::AllOf(HasSubstr("table 't'"), HasSubstr("initial_accumulator"))));
+  for (const char* init : {"default", "zeros", "uniform(0.25)", "normal(0.01)"})
+    EXPECT_EQ(ToString(ParseTableInit(init)), init);
+  for (const char* init :
+       {"", "normal", "uniform()", "uniform(0)", "normal(-1)", "uniform(1", "normal(nan)", "zeros(1)"})
+    EXPECT_THAT([&] { ParseTableInit(init); },
+                ThrowsMessage<Error>(HasSubstr("must be one of: default, uniform(A)")));
   EXPECT_THAT([] { ParsePoolingType("max"); },
               ThrowsMessage<Error>(HasSubstr("'max', must be one of: sum, mean")));
-  EXPECT_EQ(InitBound(Config(400, 1)), 0.05F);
 }
 
 }  // namespace

@@ -39,7 +39,7 @@ TEST(TouchedRows, SumThenApplyIsTheFusedBackward) {
         const TableValues<float> expected = test::Expected<float>(backward, config, 8);
         test::ForEachSimdTarget([&] {
           for (ThreadPool* pool : {&one, &three}) {
-            const auto table = backward.MakeTable(kind, StorageKind::kLazy, *pool);
+            const auto table = backward.MakeTable(config, StorageKind::kLazy, *pool);
             TouchedRowSum sum;
             TouchedRows touched;
             BackwardScratch scratch;
@@ -47,7 +47,7 @@ TEST(TouchedRows, SumThenApplyIsTheFusedBackward) {
               sum.Run(backward.On(*table), 8, *pool, touched);
               const std::set<std::int64_t> distinct(touched.rows.data(), touched.rows.data() + touched.count);
               ASSERT_EQ(static_cast<std::int64_t>(distinct.size()), touched.count);
-              ApplyToRows(*table, config, step, touched, nullptr, scratch, *pool);
+              ApplyToRows(*table, step, touched, nullptr, scratch, *pool);
             }
             const TableValues<float> actual = ReadTable<float>(*table);
             ExpectSameBits(actual.weights, expected.weights);
@@ -68,8 +68,9 @@ void ExpectShardsTrainLikeTheTable(std::int64_t dim, std::int64_t cut, WeightDec
 
   std::vector<std::unique_ptr<EmbeddingTable>> shards;
   for (const TableShard shard : {TableShard{0, 0, 0, cut}, TableShard{0, 0, cut, 0}}) {
-    shards.push_back(std::make_unique<EmbeddingTable>(backward.config(), shard, config.kind,
-                                                      StorageKind::kEager, 1, 17, pool));
+    EmbeddingTableConfig table = backward.config();
+    table.optimizer = config;
+    shards.push_back(std::make_unique<EmbeddingTable>(table, shard, StorageKind::kEager, 1, 17, pool));
   }
   BackwardScratch scratch;
   for (std::int64_t step = 1; step <= kSteps; ++step) {
@@ -80,7 +81,7 @@ void ExpectShardsTrainLikeTheTable(std::int64_t dim, std::int64_t cut, WeightDec
       for (FeatureGradient& feature : input.features) feature.gradient += shards[k]->shard().first_column;
       TouchedRowSum().Run(input, 8, pool, touched[k]);
       groups[k].resize(static_cast<std::size_t>(touched[k].count * SquareGroups(shards[k]->dim())));
-      SquareGroupsOfRows(*shards[k], config, touched[k], groups[k].data(), scratch, pool);
+      SquareGroupsOfRows(*shards[k], touched[k], groups[k].data(), scratch, pool);
     }
     std::vector<float> mean_squares;
     for (std::int64_t i = 0; i < touched[0].count; ++i) {
@@ -93,7 +94,7 @@ void ExpectShardsTrainLikeTheTable(std::int64_t dim, std::int64_t cut, WeightDec
       mean_squares.push_back(MeanSquare(row.data(), dim));
     }
     for (std::size_t k = 0; k < 2; ++k) {
-      ApplyToRows(*shards[k], config, step, touched[k], mean_squares.data(), scratch, pool);
+      ApplyToRows(*shards[k], step, touched[k], mean_squares.data(), scratch, pool);
     }
   }
   const TableValues<float> left = ReadTable<float>(*shards[0]);
@@ -115,7 +116,7 @@ TEST(TouchedRows, ASecondStepAllocatesNothing) {
   ThreadPool pool(2);
   const OptimizerConfig config = MakeConfig(OptimizerKind::kRowWiseAdagrad, WeightDecayMode::kL2);
   const BackwardCase backward(test::BackwardShapes()[0].second, 70, PoolingType::kSum, 6);
-  const auto table = backward.MakeTable(config.kind, StorageKind::kEager, pool);
+  const auto table = backward.MakeTable(config, StorageKind::kEager, pool);
   TouchedRowSum sum;
   TouchedRows touched;
   BackwardScratch scratch;
@@ -123,8 +124,8 @@ TEST(TouchedRows, ASecondStepAllocatesNothing) {
   Buffer<float> groups(table->rows() * SquareGroups(table->dim()));
   const auto run = [&](std::int64_t step) {
     sum.Run(input, 8, pool, touched);
-    SquareGroupsOfRows(*table, config, touched, groups.data(), scratch, pool);
-    ApplyToRows(*table, config, step, touched, nullptr, scratch, pool);
+    SquareGroupsOfRows(*table, touched, groups.data(), scratch, pool);
+    ApplyToRows(*table, step, touched, nullptr, scratch, pool);
   };
   run(1);
   const std::int64_t before = LargeAllocations();
@@ -148,8 +149,7 @@ TEST(TouchedRows, ColumnShardsAgreeOnRowWiseAdagrad) {
 // Ranks with shards of one table pair their rows by place, and may have other numbers of threads.
 TEST(TouchedRows, StandInOneOrderForAnyNumberOfThreads) {
   ThreadPool one(1);
-  EmbeddingTable table({"t", 100'000, 4, PoolingType::kSum, {}}, {}, OptimizerKind::kSgd, StorageKind::kEager,
-                       0, 1, one);
+  EmbeddingTable table({"t", 100'000, 4, PoolingType::kSum, {}}, {}, StorageKind::kEager, 0, 1, one);
   for (const std::int64_t samples : {100, 9'000, 90'000}) {
     const test::RandomBags bags({.samples = samples, .rows = 100'000, .largest = 4}, 3);
     const std::vector<float> gradient(static_cast<std::size_t>(samples * 4), 1.0F);

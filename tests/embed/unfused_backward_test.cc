@@ -23,7 +23,7 @@ using test::TableValues;
 TableValues<float> ExpectedOfAllRows(const BackwardCase& backward, const OptimizerConfig& config,
                                      std::int64_t units) {
   ThreadPool pool(1);
-  const auto table = backward.MakeTable(config.kind, StorageKind::kEager, pool);
+  const auto table = backward.MakeTable(config, StorageKind::kEager, pool);
   TableValues<float> values = ReadTable<float>(*table);
   const auto sums = test::ReferenceSums<float>(backward.On(*table), units);
   for (std::int64_t step = 1; step <= kSteps; ++step) {
@@ -53,9 +53,9 @@ TEST(UnfusedBackward, UpdatesEveryRowOnEveryTarget) {
         test::ForEachSimdTarget([&] {
           UnfusedBackward unfused;
           ThreadPool& pool = seed % 2 == 0 ? one : three;
-          const auto table = backward.MakeTable(kind, StorageKind::kEager, pool);
+          const auto table = backward.MakeTable(config, StorageKind::kEager, pool);
           const BagGradients input = backward.On(*table);
-          for (std::int64_t step = 1; step <= kSteps; ++step) unfused.Run({&input, 1}, config, step, 8, pool);
+          for (std::int64_t step = 1; step <= kSteps; ++step) unfused.Run({&input, 1}, step, 8, pool);
           const TableValues<float> actual = ReadTable<float>(*table);
           ExpectSameBits(actual.weights, expected.weights);
           ExpectSameBits(actual.state, expected.state);
@@ -71,15 +71,15 @@ TEST(UnfusedBackward, EqualsFusedWhereZeroGradientsChangeNothing) {
   for (const OptimizerKind kind :
        {OptimizerKind::kSgd, OptimizerKind::kAdagrad, OptimizerKind::kRowWiseAdagrad}) {
     const OptimizerConfig config = MakeConfig(kind, WeightDecayMode::kNone);
-    const auto a = backward.MakeTable(kind, StorageKind::kEager, pool);
-    const auto b = backward.MakeTable(kind, StorageKind::kEager, pool);
+    const auto a = backward.MakeTable(config, StorageKind::kEager, pool);
+    const auto b = backward.MakeTable(config, StorageKind::kEager, pool);
     const BagGradients input_a = backward.On(*a);
     const BagGradients input_b = backward.On(*b);
     FusedBackward fused;
     UnfusedBackward unfused;
     for (std::int64_t step = 1; step <= kSteps; ++step) {
-      fused.Run({&input_a, 1}, config, step, 8, pool);
-      unfused.Run({&input_b, 1}, config, step, 8, pool);
+      fused.Run({&input_a, 1}, step, 8, pool);
+      unfused.Run({&input_b, 1}, step, 8, pool);
     }
     ExpectSameBits(ReadTable<float>(*a).weights, ReadTable<float>(*b).weights);
     ExpectSameBits(ReadTable<float>(*a).state, ReadTable<float>(*b).state);
@@ -89,12 +89,11 @@ TEST(UnfusedBackward, EqualsFusedWhereZeroGradientsChangeNothing) {
 TEST(UnfusedBackward, RefusesLazyTables) {
   ThreadPool pool(1);
   const BackwardCase backward(test::BackwardShapes()[0].second, 4, PoolingType::kSum, 1);
-  const auto table = backward.MakeTable(OptimizerKind::kSgd, StorageKind::kLazy, pool);
+  const auto table = backward.MakeTable({.kind = OptimizerKind::kSgd}, StorageKind::kLazy, pool);
   const BagGradients input = backward.On(*table);
   EXPECT_THAT(
       [&] {
-        UnfusedBackward().Run({&input, 1}, MakeConfig(OptimizerKind::kSgd, WeightDecayMode::kNone), 1, 8,
-                              pool);
+        UnfusedBackward().Run({&input, 1}, 1, 8, pool);
       },
       testing::ThrowsMessage<Error>(testing::HasSubstr("table 't': the unfused kernel")));
 }

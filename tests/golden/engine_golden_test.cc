@@ -41,25 +41,23 @@ std::string Describe(const Variant& v) {
                      v.storage == StorageKind::kEager ? "eager" : "lazy", v.threads, v.units);
 }
 
-// A collection, and the columns its features take when their pooled rows lie side by side.
+// A collection, and the places of its features' pooled rows side by side.
 struct Collection {
-  Collection(const std::vector<EmbeddingTableConfig>& tables, const std::vector<std::string>& features,
+  Collection(std::vector<EmbeddingTableConfig> tables, const std::vector<std::string>& features,
              const std::vector<reference::Tensor>& weights, const OptimizerConfig& optimizer,
              const Variant& v)
-      : pool(v.threads), ebc(tables, features, {optimizer, v.kernel, v.storage, 1}, pool) {
-    for (std::size_t f = 0; f < features.size(); ++f) {
-      columns.push_back(width);
-      width +=
-          tables[static_cast<std::size_t>(ebc.TableOfFeature(static_cast<std::int64_t>(f)))].embedding_dim;
-    }
+      : pool(v.threads),
+        ebc((SetOptimizer(tables, optimizer), tables), features, {v.kernel, v.storage, 1}, pool) {
+    std::vector<std::int64_t> dims;
+    for (const std::size_t t : TablesOfFeatures(tables, features)) dims.push_back(tables[t].embedding_dim);
+    places = SampleMajorPlaces(dims, 0);
     for (std::size_t t = 0; t < tables.size(); ++t) {
       WriteTable(ebc.table(static_cast<std::int64_t>(t)), weights[t]);
     }
   }
   ThreadPool pool;
   EmbeddingBagCollection ebc;
-  std::vector<std::int64_t> columns;
-  std::int64_t width = 0;
+  std::vector<PooledPlace> places;
 };
 
 TEST(GoldenEngine, PoolingAndItsGradient) {
@@ -71,9 +69,9 @@ TEST(GoldenEngine, PoolingAndItsGradient) {
         const OptimizerConfig sgd{.kind = OptimizerKind::kSgd, .learning_rate = 1};
         Collection e(c.tables, c.features, c.weights, sgd, v);
         std::vector<float> pooled(c.pooled.size(), -1);
-        e.ebc.Forward(c.batch, {pooled.data(), e.width, e.columns}, e.pool);
+        e.ebc.Forward(c.batch, {pooled.data(), e.places}, e.pool);
         EXPECT_TRUE(Close(pooled, c.pooled));
-        e.ebc.Backward(c.batch, {c.output_gradient.data(), e.width, e.columns}, v.units, 1, e.pool);
+        e.ebc.Backward(c.batch, {c.output_gradient.data(), e.places}, v.units, 1, e.pool);
         for (std::size_t t = 0; t < c.tables.size(); ++t) {
           reference::Tensor change = ReadTable(e.ebc.table(static_cast<std::int64_t>(t)));
           for (std::size_t i = 0; i < change.data.size(); ++i)
@@ -92,7 +90,7 @@ TEST(GoldenEngine, SparseOptimizers) {
         SCOPED_TRACE(fmt::format("{}: {}, {}", path, c.name, Describe(v)));
         Collection e(c.tables, c.features, c.initial, c.optimizer, v);
         for (std::size_t k = 0; k < c.steps.size(); ++k) {
-          e.ebc.Backward(c.steps[k].batch, {c.steps[k].output_gradient.data(), e.width, e.columns}, v.units,
+          e.ebc.Backward(c.steps[k].batch, {c.steps[k].output_gradient.data(), e.places}, v.units,
                          static_cast<std::int64_t>(k) + 1, e.pool);
         }
         for (std::size_t t = 0; t < c.tables.size(); ++t) {
@@ -112,12 +110,11 @@ TEST(GoldenEngine, TrainingRuns) {
   for (const std::string& path : Files(Kind::kTrainingRun)) {
     const TrainingRun run = ReadTrainingRun(path);
     // The reference runs along for `doubt`: which weights rounding alone may have moved.
-    reference::Trainer trainer(run.model, run.optimizer, run.optimizer, true, run.initial);
+    reference::Trainer trainer(run.model, run.optimizer, true, run.initial);
     for (const TrainingRun::Step& step : run.steps) trainer.Step(reference::ToReference(step.batch));
     for (const Variant& v : Variants()) {
       SCOPED_TRACE(fmt::format("{}: {}", path, Describe(v)));
       EngineModel engine({.model = run.model,
-                          .optimizer = run.optimizer,
                           .dense_optimizer = run.optimizer,
                           .kernel = v.kernel,
                           .storage = v.storage,
@@ -152,7 +149,9 @@ TEST(GoldenEngine, FirstGradientsOfTables) {
     SCOPED_TRACE(path);
     const TrainingRun run = ReadTrainingRun(path);
     const OptimizerConfig sgd{.kind = OptimizerKind::kSgd, .learning_rate = 1};
-    EngineModel engine({.model = run.model, .optimizer = sgd, .dense_optimizer = sgd}, 2);
+    ModelConfig model = run.model;
+    SetOptimizer(model.tables, sgd);
+    EngineModel engine({.model = model, .dense_optimizer = sgd}, 2);
     engine.SetParameters(run.initial);
     engine.Step(run.steps[0].batch);
     const auto after = engine.GetParameters();

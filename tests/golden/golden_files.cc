@@ -80,7 +80,6 @@ ModelConfig RunModel(const SafetensorsReader& file) {
   const std::string kind = Metadata(file, "model");
   if (kind != "DLRM" && kind != "DLRM_DCN") throw std::runtime_error(file.path() + ": unknown model " + kind);
   model.interaction = kind == "DLRM" ? Interaction::kDot : Interaction::kCross;
-  model.embedding_dim = std::stoll(Metadata(file, "embedding_dim"));
   model.dense_arch.clear();
   model.over_arch.clear();
   const auto shape = [&](const std::string& name) { return file.Info("init." + name).shape; };
@@ -104,7 +103,7 @@ ModelConfig RunModel(const SafetensorsReader& file) {
     model.features.push_back(feature);
     model.tables.push_back({.name = fmt::format("t_{}", feature),
                             .num_embeddings = rows[f],
-                            .embedding_dim = model.embedding_dim,
+                            .embedding_dim = std::stoll(Metadata(file, "embedding_dim")),
                             .feature_names = {feature}});
   }
   return model;
@@ -157,6 +156,7 @@ TrainingRun ReadTrainingRun(const std::string& path) {
   TrainingRun run;
   run.model = RunModel(file);
   run.optimizer = RunOptimizer(file);
+  SetOptimizer(run.model.tables, run.optimizer);
   run.initial = ReadAll(file, "init.");
   run.first_gradients = ReadAll(file, "grad0.");
   run.final = ReadAll(file, "final.");

@@ -39,7 +39,7 @@ struct TrainingRun {
     double loss = 0;
   };
   ModelConfig model;
-  OptimizerConfig optimizer;  ///< of tables and dense parameters alike
+  OptimizerConfig optimizer;  ///< of the dense parameters, and of every table
   reference::Tensors initial;
   reference::Tensors first_gradients;
   reference::Tensors final;

@@ -66,7 +66,7 @@ TEST(GoldenReference, TrainingRuns) {
     const TrainingRun run = ReadTrainingRun(path);
     ASSERT_FALSE(run.steps.empty());
     // Recorded with dense gradients: the optimizer saw every row.
-    reference::Trainer trainer(run.model, run.optimizer, run.optimizer, true, run.initial);
+    reference::Trainer trainer(run.model, run.optimizer, true, run.initial);
     for (std::size_t k = 0; k < run.steps.size(); ++k) {
       SCOPED_TRACE(k);
       const auto e = trainer.Step(reference::ToReference(run.steps[k].batch));

@@ -38,17 +38,12 @@ struct Trained {
 };
 
 TrainerConfig ConfigOf(const Case& c, std::int64_t world) {
-  TrainerConfig config;
-  config.model = Model();
-  config.optimizer.kind = c.optimizer;
-  config.optimizer.learning_rate = 0.05F;
-  config.optimizer.eps = 1e-3F;  // far above the rounding of a gradient
-  config.dense_optimizer = config.optimizer;
+  TrainerConfig config = ModelFor(c.learning);
   config.kernel = c.kernel;
   config.bad_ids = BadIds::kSkip;
   config.reduction_units = kUnits;
   config.seed = 5;
-  config.plan = PlanFor(c.plan, world);
+  config.plan = PlanFor(c.plan, c.learning, world);
   config.dist = c.dist;
   return config;
 }
@@ -77,6 +72,7 @@ Batch OwnPart(const Case& c, const Batch& global, const Communicator& comm) {
   batch.size = own.size();
   batch.dense = Rows(global.dense, global.size, own);
   batch.labels = Rows(global.labels, global.size, own);
+  batch.sample_weights = Rows(global.sample_weights, global.size, own);
   // Of the same keys and kind as the one it becomes a slice of.
   batch.sparse = global.sparse;
   batch.sparse.AssignSlice(global.sparse, own);
@@ -89,7 +85,8 @@ Trained Train(const Case& c, Communicator& comm, bool read_tables) {
   ThreadPool pool(c.threads);
   Trainer trainer(ConfigOf(c, comm.size()), comm, pool);
   std::vector<Batch> batches;
-  for (const Batch& global : GlobalBatches(c.bags)) batches.push_back(OwnPart(c, global, comm));
+  for (const Batch& global : GlobalBatches(c.bags, trainer.config().sample_weights))
+    batches.push_back(OwnPart(c, global, comm));
   Trained out;
   for (std::size_t step = 0; step < batches.size(); ++step) {
     Batch* const next = c.pipelined && step + 1 < batches.size() ? &batches[step + 1] : nullptr;
@@ -105,21 +102,21 @@ Trained Train(const Case& c, Communicator& comm, bool read_tables) {
 }
 
 // Where the kernels are one optimizer they must give the same bits; a row without gradient moves under the
-// unfused Adam alone.
+// unfused Adam alone, which a table of the mixed model has.
 BackwardKernel KernelOfBits(const Case& c) {
-  return c.optimizer == OptimizerKind::kAdam ? c.kernel : BackwardKernel::kFused;
+  return c.learning == Learning::kAdam || c.learning == Learning::kMixed ? c.kernel : BackwardKernel::kFused;
 }
 
 // One rank, one thread, nothing in flight.
 const Trained& OneRank(const Case& c) {
-  using Key = std::tuple<OptimizerKind, BackwardKernel, Bags>;
+  using Key = std::tuple<Learning, BackwardKernel, Bags>;
   static std::mutex mutex;
   static std::map<Key, Trained> known;
   const std::lock_guard lock(mutex);
-  const auto [entry, missing] = known.try_emplace(Key{c.optimizer, KernelOfBits(c), c.bags});
+  const auto [entry, missing] = known.try_emplace(Key{c.learning, KernelOfBits(c), c.bags});
   if (missing) {
     Case plain;
-    plain.optimizer = c.optimizer;
+    plain.learning = c.learning;
     plain.kernel = KernelOfBits(c);
     plain.bags = c.bags;
     entry->second = Train(plain, *MakeSoleRank(), true);
@@ -160,13 +157,14 @@ void RequireClose(const Case& c, const Trained& got, const Communicator& comm) {
     Require(difference <= 1e-5F * want.losses[step], "step {}: loss {}, one rank's {}", step,
             got.losses[step], want.losses[step]);
   }
-  if (c.optimizer != OptimizerKind::kSgd || comm.rank() != 0) return;
+  if (c.learning != Learning::kSgd || comm.rank() != 0) return;
   for (std::size_t t = 0; t < want.tables.size(); ++t) {
     for (std::size_t i = 0; i < want.tables[t].size(); ++i) {
       const float a = got.tables[t][i];
       const float b = want.tables[t][i];
       Require(std::abs(a - b) <= 1e-5F * std::max({0.1F, std::abs(a), std::abs(b)}),
-              "table {}: element {} is {}, one rank's {}", Model().tables[t].name, i, a, b);
+              "table {}: element {} is {}, one rank's {}", ModelFor(c.learning).model.tables[t].name, i, a,
+              b);
     }
   }
 }
@@ -195,12 +193,12 @@ void RunAgain(const Case& c, const Trained& got, Communicator& comm) {
 // All cases that reassociate alike have the same bits as the first of them in this process, which is run
 // twice: in a sample it is often the only one.
 void RequireRepeats(const Case& c, const Trained& got, Communicator& comm) {
-  using Key = std::tuple<PlanOf, int, OptimizerKind, BackwardKernel, Bags>;
+  using Key = std::tuple<PlanOf, int, Learning, BackwardKernel, Bags>;
   static std::map<Key, Trained> first;  // of rank 0 alone
   std::uint8_t is_first = 0;
   if (comm.rank() == 0) {
     const auto [entry, added] =
-        first.try_emplace({c.plan, comm.size(), c.optimizer, KernelOfBits(c), c.bags}, got);
+        first.try_emplace({c.plan, comm.size(), c.learning, KernelOfBits(c), c.bags}, got);
     is_first = added ? 1 : 0;
     if (!added) RequireSame(got, entry->second, "this plan's before");
   }
@@ -212,7 +210,7 @@ void RequireRepeats(const Case& c, const Trained& got, Communicator& comm) {
 
 std::string Case::Name() const {
   return fmt::format("{}, {}, {}, recat {}, {}-byte ids, output permute {}, {} bags{}, {}{} threads{}",
-                     hotrow::ToString(plan), hotrow::ToString(optimizer),
+                     hotrow::ToString(plan), matrix::ToString(learning),
                      kernel == BackwardKernel::kFused ? "fused" : "unfused", hotrow::ToString(dist.recat),
                      dist.id_bytes == IdBytes::k8 ? 8 : 4,
                      dist.output_permute == OutputPermute::kCpu ? "cpu" : "none",
@@ -226,15 +224,15 @@ std::vector<Case> Product() {
   Case c;
   for (PlanOf plan : each(PlanOf::kTableWise, PlanOf::kColumnWise, PlanOf::kDataParallel, PlanOf::kMixed,
                           PlanOf::kRowWise, PlanOf::kGrid, PlanOf::kMixedWithRows))
-    for (OptimizerKind optimizer : each(OptimizerKind::kSgd, OptimizerKind::kAdagrad,
-                                        OptimizerKind::kRowWiseAdagrad, OptimizerKind::kAdam))
+    for (Learning learning : each(Learning::kSgd, Learning::kAdagrad, Learning::kRowWiseAdagrad,
+                                  Learning::kAdam, Learning::kMixed))
       for (BackwardKernel kernel : each(BackwardKernel::kFused, BackwardKernel::kUnfused))
         for (RecatMode recat : each(RecatMode::kNone, RecatMode::kCpu, RecatMode::kSc, RecatMode::kTc))
           for (Bags bags : each(Bags{false, false}, Bags{false, true}, Bags{true, false}, Bags{true, true}))
             for (bool pipelined : each(false, true))
               for (int threads : each(1, 2)) {
                 const std::uint64_t turn = MixSeed(cases.size(), 1);
-                c = {plan, optimizer, kernel, {}, bags, pipelined, turn % 2 == 0, threads};
+                c = {plan, learning, kernel, {}, bags, pipelined, turn % 2 == 0, threads};
                 c.dist = {recat, turn / 2 % 2 == 0 ? IdBytes::k4 : IdBytes::k8,
                           turn / 4 % 2 == 0 ? OutputPermute::kNone : OutputPermute::kCpu};
                 cases.push_back(c);
@@ -263,7 +261,7 @@ std::vector<Case> CasesFor(int world, bool mpi) {
 
 void RunCase(const Case& c, Communicator& comm) {
   const bool bits = PromisesBits(c.plan);
-  const Trained got = Train(c, comm, !bits && c.optimizer == OptimizerKind::kSgd);
+  const Trained got = Train(c, comm, !bits && c.learning == Learning::kSgd);
   if (bits) {
     RequireBits(c, got, comm);
   } else {

@@ -18,7 +18,7 @@ namespace hotrow::matrix {
 /// The same on every rank.
 struct Case {
   PlanOf plan = PlanOf::kTableWise;
-  OptimizerKind optimizer = OptimizerKind::kSgd;
+  Learning learning = Learning::kSgd;
   BackwardKernel kernel = BackwardKernel::kFused;
   DistOptions dist;
   Bags bags;

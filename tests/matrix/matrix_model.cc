@@ -16,7 +16,8 @@ constexpr std::array<std::int64_t, 5> kBatchSizes = {19, 19, 13, 5, 23};
 const std::vector<std::int64_t> kRows = {30, 3, 700, 150, 30, 60};  // of each feature's table
 const std::vector<std::int32_t> kFixedSizes = {2, 1, 5, 3, 1, 4};
 
-Batch MakeBatch(Bags bags, std::uint64_t step, std::int64_t first, std::int64_t samples) {
+Batch MakeBatch(Bags bags, bool sample_weights, std::uint64_t step, std::int64_t first,
+                std::int64_t samples) {
   Batch batch;
   batch.first_sample = first;
   batch.size = samples;
@@ -36,7 +37,7 @@ Batch MakeBatch(Bags bags, std::uint64_t step, std::int64_t first, std::int64_t 
       }
     }
   }
-  const ModelConfig& model = Model();
+  const ModelConfig& model = ModelFor(Learning::kSgd).model;
   if (!bags.weighted) weights.clear();
   if (bags.fixed) {
     batch.sparse = KeyedJaggedTensor(model.features, kFixedSizes);
@@ -51,34 +52,78 @@ Batch MakeBatch(Bags bags, std::uint64_t step, std::int64_t first, std::int64_t 
   for (std::int64_t i = 0; i < samples * model.num_dense; ++i)
     batch.dense.push_back(static_cast<float>(random.NextNormal()));
   for (std::int64_t i = 0; i < samples; ++i) batch.labels.push_back(static_cast<float>(random.NextBelow(2)));
+  for (std::int64_t i = 0; sample_weights && i < samples; ++i)
+    batch.sample_weights.push_back(static_cast<float>(random.NextBelow(4)) * 0.3F);
   return batch;
 }
 
 }  // namespace
 
-const ModelConfig& Model() {
-  static const ModelConfig model = [] {
-    ModelConfig config;
-    config.num_dense = 3;
-    config.embedding_dim = kDim;
-    config.dense_arch = {6, kDim};
-    config.over_arch = {7, 1};
-    config.dcn_num_layers = 1;
-    config.dcn_low_rank = 3;
-    config.features = {"f0", "f1", "f2", "f3", "f4", "f5"};
-    config.tables = {{"a", 150, kDim, PoolingType::kSum, {"f3"}},
-                     {"b", 30, kDim, PoolingType::kMean, {"f0", "f4"}},
-                     {"c", 3, kDim, PoolingType::kSum, {"f1"}},
-                     {"d", 700, kDim, PoolingType::kMean, {"f2"}},
-                     {"e", 60, kDim, PoolingType::kSum, {"f5"}}};
+namespace {
+
+TrainerConfig MakeModel(Learning learning) {
+  TrainerConfig config;
+  ModelConfig& model = config.model;
+  model.num_dense = 3;
+  model.dense_arch = {6, kDim};
+  model.over_arch = {7, 1};
+  model.dcn_num_layers = 1;
+  model.dcn_low_rank = 3;
+  model.features = {"f0", "f1", "f2", "f3", "f4", "f5"};
+  model.tables = {{"a", 150, kDim, PoolingType::kSum, {"f3"}},
+                  {"b", 30, kDim, PoolingType::kMean, {"f0", "f4"}},
+                  {"c", 3, kDim, PoolingType::kSum, {"f1"}},
+                  {"d", 700, kDim, PoolingType::kMean, {"f2"}},
+                  {"e", 60, kDim, PoolingType::kSum, {"f5"}}};
+  const auto optimizer = [](OptimizerKind kind) {
+    return OptimizerConfig{
+        .kind = kind, .learning_rate = 0.05F, .eps = 1e-3F};  // far above a gradient's rounding
+  };
+  constexpr std::array kKinds = {OptimizerKind::kSgd, OptimizerKind::kAdagrad, OptimizerKind::kRowWiseAdagrad,
+                                 OptimizerKind::kAdam};
+  if (learning != Learning::kMixed) {
+    config.dense_optimizer = optimizer(kKinds[static_cast<std::size_t>(learning)]);
+    SetOptimizer(model.tables, config.dense_optimizer);
     return config;
-  }();
-  return model;
+  }
+  model.dense_arch.back() = 5;
+  for (std::size_t t = 0; t < model.tables.size(); ++t) {
+    model.tables[t].embedding_dim = kDim * static_cast<std::int64_t>(1 + t % 3);
+    model.tables[t].optimizer = optimizer(kKinds[(t + 1) % kKinds.size()]);
+    model.tables[t].optimizer.learning_rate *= static_cast<float>(1 + t);
+  }
+  model.tables[0].optimizer.initial_accumulator = 0.1F;  // Adagrad
+  model.tables[1].optimizer.initial_accumulator = 0.2F;  // row-wise
+  model.tables[1].init = {InitKind::kNormal, 0.1F};
+  model.tables[3].init = {InitKind::kUniform, 0.2F};
+  model.tables[4].init = {InitKind::kZeros};
+  config.dense_optimizer = optimizer(OptimizerKind::kAdagrad);
+  config.dense_optimizer.initial_accumulator = 0.05F;
+  config.schedule = {
+      .kind = ScheduleKind::kCosine, .warmup_steps = 2, .decay_start = 2, .decay_steps = 3, .floor = 0.1};
+  config.clip_norm = 0.2;
+  config.sample_weights = true;
+  return config;
 }
 
-ShardingPlan PlanFor(PlanOf plan, std::int64_t world) {
+}  // namespace
+
+std::string ToString(Learning learning) {
+  constexpr std::array kNames = {"sgd", "adagrad", "rowwise_adagrad", "adam", "mixed"};
+  return kNames[static_cast<std::size_t>(learning)];
+}
+
+const TrainerConfig& ModelFor(Learning learning) {
+  static const std::array all = {MakeModel(Learning::kSgd), MakeModel(Learning::kAdagrad),
+                                 MakeModel(Learning::kRowWiseAdagrad), MakeModel(Learning::kAdam),
+                                 MakeModel(Learning::kMixed)};
+  return all[static_cast<std::size_t>(learning)];
+}
+
+ShardingPlan PlanFor(PlanOf plan, Learning learning, std::int64_t world) {
+  const ModelConfig& model = ModelFor(learning).model;
   const auto by_rule = [&](PlanKind kind) {
-    return MakePlan(kind, TableShapes(Model().tables, Model().features, OptimizerKind::kAdagrad), world);
+    return MakePlan(kind, TableShapes(model.tables, model.features), world);
   };
   switch (plan) {
     case PlanOf::kTableWise:
@@ -95,22 +140,23 @@ ShardingPlan PlanFor(PlanOf plan, std::int64_t world) {
     case PlanOf::kMixedWithRows:
       break;
   }
-  return UnevenPlan(plan, Model().tables, world);
+  return UnevenPlan(plan, model.tables, world);
 }
 
-const std::vector<Batch>& GlobalBatches(Bags bags) {
-  const auto make = [](Bags kind) {
+const std::vector<Batch>& GlobalBatches(Bags bags, bool sample_weights) {
+  const auto make = [](int kind) {
     std::vector<Batch> batches;
     std::int64_t first = 0;
     for (std::size_t step = 0; step < kBatchSizes.size(); ++step) {
-      batches.push_back(MakeBatch(kind, step, first, kBatchSizes[step]));
+      batches.push_back(
+          MakeBatch({(kind & 2) != 0, (kind & 1) != 0}, (kind & 4) != 0, step, first, kBatchSizes[step]));
       first += kBatchSizes[step];
     }
     return batches;
   };
-  static const std::vector<Batch> all[] = {make({false, false}), make({false, true}), make({true, false}),
-                                           make({true, true})};
-  return all[2 * static_cast<int>(bags.fixed) + static_cast<int>(bags.weighted)];
+  static const std::array all = {make(0), make(1), make(2), make(3), make(4), make(5), make(6), make(7)};
+  return all[4 * static_cast<std::size_t>(sample_weights) + 2 * static_cast<std::size_t>(bags.fixed) +
+             static_cast<std::size_t>(bags.weighted)];
 }
 
 }  // namespace hotrow::matrix

@@ -37,7 +37,7 @@ TEST_P(World, OfMpiTrainsAsOneRankDoes) {
 
 std::array<int, 9> Digits(const Case& c) {
   return {static_cast<int>(c.plan),
-          static_cast<int>(c.optimizer),
+          static_cast<int>(c.learning),
           static_cast<int>(c.kernel),
           static_cast<int>(c.dist.recat),
           static_cast<int>(c.dist.id_bytes),

@@ -196,7 +196,7 @@ TEST(Check, TheEngineAgreesWithTheReference) {
        {OptimizerKind::kSgd, OptimizerKind::kAdagrad, OptimizerKind::kRowWiseAdagrad, OptimizerKind::kAdam}) {
     for (const BackwardKernel kernel : {BackwardKernel::kFused, BackwardKernel::kUnfused}) {
       BenchConfig config = SmallBench(40, false);
-      config.trainer.optimizer.kind = optimizer;
+      SetOptimizer(config.trainer.model.tables, {.kind = optimizer});
       config.trainer.dense_optimizer.kind = optimizer;
       config.trainer.kernel = kernel;
       config.trainer.plan = PlanOf(PlanKind::kTableWise, config.trainer.model, 1);
@@ -226,7 +226,7 @@ TEST(Check, WhatIsNoNumberIsAMismatch) {
   ThreadPool pool(1);
   BenchConfig config = SmallBench(40, false);
   config.trainer.plan = PlanOf(PlanKind::kTableWise, config.trainer.model, 1);
-  config.trainer.optimizer.learning_rate = 1e30F;
+  SetOptimizer(config.trainer.model.tables, {.learning_rate = 1e30F});
   config.trainer.dense_optimizer.learning_rate = 1e30F;
   const auto comm = MakeSoleRank();
   const CheckResult check = CheckStep(config, *comm, pool);

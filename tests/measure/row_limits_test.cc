@@ -10,7 +10,7 @@ namespace {
 
 EmbeddingTable MakeTable(std::int64_t rows, std::int64_t dim, StorageKind storage, ThreadPool& pool,
                          OptimizerKind optimizer = OptimizerKind::kAdagrad) {
-  return {{"t", rows, dim, PoolingType::kSum, {"f"}}, {}, optimizer, storage, 0, 9, pool};
+  return {{"t", rows, dim, PoolingType::kSum, {"f"}, {.kind = optimizer}}, {}, storage, 0, 9, pool};
 }
 
 TEST(RowLimits, CountRowsAndTheirWeights) {

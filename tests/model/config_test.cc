@@ -31,8 +31,7 @@ TEST(ModelConfigTest, EveryRuleNamesItsField) {
   };
   const Case cases[] = {
       {[](ModelConfig& c) { c.num_dense = -1; }, "num_dense"},
-      {[](ModelConfig& c) { c.embedding_dim = 0; }, "embedding_dim"},
-      {[](ModelConfig& c) { c.dense_arch.back() = 17; }, "dense_arch"},
+      {[](ModelConfig& c) { c.tables[1].embedding_dim = 0; }, "embedding_dim"},
       {[](ModelConfig& c) { c.dense_arch.clear(); }, "dense_arch"},
       {[](ModelConfig& c) { c.dense_arch[0] = 0; }, "dense_arch"},
       {[](ModelConfig& c) { c.over_arch.back() = 2; }, "over_arch"},
@@ -40,12 +39,11 @@ TEST(ModelConfigTest, EveryRuleNamesItsField) {
       {[](ModelConfig& c) { c.dcn_low_rank = 0; }, "dcn_low_rank"},
       {[](ModelConfig& c) { c.features.clear(); }, "features"},
       {[](ModelConfig& c) { c.features[1] = "f0"; }, "'f0'"},
-      {[](ModelConfig& c) { c.features[1] = "nowhere"; }, "'nowhere'"},
+      {[](ModelConfig& c) { c.features[1] = "nowhere"; }, "'f1' is not among"},
       {[](ModelConfig& c) {
          c.tables[1].feature_names = {"f0", "f1"};
        },
        "'f0'"},
-      {[](ModelConfig& c) { c.tables[1].embedding_dim = 8; }, "'t_f1'"},
       {[](ModelConfig& c) { c.tables[1].name = ""; }, "name"},
   };
   EXPECT_NO_THROW(Validate(test::SmallModel(Interaction::kCross, 3, 16)));
@@ -59,6 +57,38 @@ TEST(ModelConfigTest, EveryRuleNamesItsField) {
       EXPECT_THAT(error.what(), HasSubstr(c.names));
     }
   }
+}
+
+TEST(ModelConfigTest, TheCrossNetTakesTablesOfAnyDims) {
+  ModelConfig config = test::SmallModel(Interaction::kCross, 3, 16);
+  config.dense_arch.back() = 5;
+  config.tables[1].embedding_dim = 4;
+  config.tables[2].embedding_dim = 100;
+  EXPECT_NO_THROW(Validate(config));
+  EXPECT_THAT(config.FeatureDims(), testing::ElementsAre(16, 4, 100));
+  EXPECT_EQ(config.InteractionWidth(), 5 + 16 + 4 + 100);
+  // Two features of one table, in another order than the tables.
+  config.tables.erase(config.tables.begin());
+  config.tables[1].feature_names.push_back("f0");
+  EXPECT_THAT(config.FeatureDims(), testing::ElementsAre(100, 4, 100));
+}
+
+TEST(ModelConfigTest, DotProductsNeedOneDim) {
+  const auto message = [](auto change) {
+    ModelConfig config = test::SmallModel(Interaction::kDot, 3, 16);
+    change(config);
+    try {
+      Validate(config);
+    } catch (const Error& error) {
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  EXPECT_EQ(message([](ModelConfig&) {}), "");
+  EXPECT_THAT(message([](ModelConfig& c) { c.tables[2].embedding_dim = 8; }),
+              testing::AllOf(HasSubstr("'t_f0' has embedding_dim 16"), HasSubstr("'t_f2' 8")));
+  EXPECT_THAT(message([](ModelConfig& c) { c.dense_arch.back() = 17; }),
+              HasSubstr("dense_arch ends with 17"));
 }
 
 }  // namespace

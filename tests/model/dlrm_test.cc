@@ -22,7 +22,7 @@ Floats GradientBuffer(const Tower& tower) { return Floats(Z(tower.parameters().p
 
 void ExpectTowerMatchesReference(const ModelConfig& config, std::int64_t rows, std::uint64_t seed) {
   SCOPED_TRACE(testing::Message() << ToString(config.interaction) << ", " << config.num_features()
-                                  << " features of " << config.embedding_dim << ", " << rows << " rows");
+                                  << " features of " << config.dense_dim() << ", " << rows << " rows");
   ThreadPool pool(1);
   const auto tower = MakeTower(config, seed, pool);
   TowerArrays arrays(config, rows, seed);
@@ -70,7 +70,7 @@ TEST_P(DlrmTest, ForwardGivesTheLogitsOfTraining) {
   tower->ForwardBackward(trained.Part(0, 700), gradient, *workspace);
   TowerBatch batch = predicted.Part(0, 700);
   batch.labels = nullptr;
-  batch.dpooled = nullptr;
+  batch.dpooled = {};
   tower->Forward(batch, *workspace);
   EXPECT_EQ(predicted.logits, trained.logits);
 }

@@ -19,7 +19,6 @@ namespace hotrow::test {
 inline ModelConfig SmallModel(Interaction interaction, std::int64_t features, std::int64_t dim) {
   ModelConfig config;
   config.interaction = interaction;
-  config.embedding_dim = dim;
   config.dense_arch = {24, dim};
   config.over_arch = {20, 12, 1};
   config.dcn_num_layers = 2;
@@ -32,19 +31,19 @@ inline ModelConfig SmallModel(Interaction interaction, std::int64_t features, st
   return config;
 }
 
-/// A batch's arrays; x's first D columns are garbage until a tower writes them.
+/// A batch's arrays; the dense arch's columns of x are garbage until a tower writes them.
 struct TowerArrays {
   TowerArrays(const ModelConfig& config, std::int64_t num_rows, std::uint64_t seed)
       : rows(num_rows),
-        width(config.interaction_width()),
+        width(config.InteractionWidth()),
         num_dense(config.num_dense),
         dense(RandomFloats(rows * num_dense, seed)),
         x(RandomFloats(rows * width, seed + 1)),
         labels(RandomFloats(rows, seed + 2)),
-        dim(config.embedding_dim),
-        dpooled(Z(rows * config.num_features() * dim), NAN),
+        dpooled(Z(rows * (width - config.dense_dim())), NAN),
         logits(Z(rows), NAN) {
     for (float& label : labels) label = label > 0.3F ? 1.0F : 0.0F;
+    FeatureMajorPlaces(rows, config.FeatureDims(), places);
   }
   /// Rows [first, first + count).
   TowerBatch Part(std::int64_t first, std::int64_t count) {
@@ -52,14 +51,14 @@ struct TowerArrays {
             .dense = dense.data() + first * num_dense,
             .x = x.data() + first * width,
             .labels = labels.data() + first,
-            .dpooled = dpooled.data() + first * dim,
-            .dpooled_stride = rows * dim,
+            .dpooled = {dpooled.data(), places},
+            .first_pooled = first,
             .logits = logits.data() + first,
             .gradient_scale = 1.0 / static_cast<double>(rows)};
   }
   std::int64_t rows, width, num_dense;
   Floats dense, x, labels;
-  std::int64_t dim;
+  std::vector<PooledPlace> places;  // in dpooled
   Floats dpooled, logits;
 };
 
@@ -84,19 +83,20 @@ inline reference::Evaluation EvaluateReference(const Tower& tower, const TowerAr
   batch.dense = ToDouble(arrays.dense);
   batch.dense.resize(Z(arrays.rows * config.num_dense));
   batch.labels = ToDouble(arrays.labels);
-  const std::int64_t dim = config.embedding_dim;
+  const std::vector<PooledPlace> places = SampleMajorPlaces(config.FeatureDims(), config.dense_dim());
   for (std::int64_t f = 0; f < config.num_features(); ++f) {
     reference::Tensor& table = tensors.at(reference::TableParameterName(config.tables[Z(f)].name));
     reference::Bags bags(Z(arrays.rows));
     for (std::int64_t row = 0; row < arrays.rows; ++row) {
       bags[Z(row)].ids = {row};
+      const std::int64_t dim = config.tables[Z(f)].embedding_dim;
       for (std::int64_t c = 0; c < dim; ++c) {
-        table.data[Z(row * dim + c)] = arrays.x[Z(row * arrays.width + (f + 1) * dim + c)];
+        table.data[Z(row * dim + c)] = arrays.x[Z(places[Z(f)].first + row * arrays.width + c)];
       }
     }
     batch.features.push_back(bags);
   }
-  return reference::Trainer(config, {}, {}, false, tensors).Evaluate(batch);
+  return reference::Trainer(config, {}, false, tensors).Evaluate(batch);
 }
 
 /// Logits, mean loss, dpooled and every gradient agree with the reference's.

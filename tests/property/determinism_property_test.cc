@@ -60,8 +60,9 @@ TEST_P(DeterminismProperty, ThreadsKernelsAndStoragesGiveTheSameBits) {
     TrainerConfig base;
     base.model = RandomModel(dice);
     base.bad_ids = BadIds::kSkip;
-    base.optimizer = RandomOptimizer(dice, GetParam(), WeightDecayMode::kNone);
-    base.dense_optimizer = base.optimizer;
+    base.dense_optimizer = RandomOptimizer(dice, GetParam(), WeightDecayMode::kNone);
+    for (EmbeddingTableConfig& table : base.model.tables)
+      table.optimizer = RandomOptimizer(dice, GetParam(), WeightDecayMode::kNone);
     base.reduction_units = dice.Pick<std::int64_t>({1, 4, 8});
     base.seed = seed;
     const std::vector<Batch> batches = RandomBatches(dice, base.model);
@@ -93,7 +94,7 @@ TEST_P(DeterminismProperty, DecayAndUnfusedGiveTheSameBitsForAnyThreads) {
       TrainerConfig config;
       config.model = RandomModel(dice);
       config.bad_ids = BadIds::kSkip;
-      config.optimizer = RandomOptimizer(dice, GetParam(), decay);
+      SetOptimizer(config.model.tables, RandomOptimizer(dice, GetParam(), decay));
       config.dense_optimizer = RandomOptimizer(dice, GetParam(), decay);
       config.seed = seed;
       const std::vector<Batch> batches = RandomBatches(dice, config.model);
@@ -119,7 +120,6 @@ TEST_P(DeterminismProperty, ManyIdsGiveTheSameBitsForAnyThreadsAndStorage) {
   Dice dice(9000 + static_cast<std::uint64_t>(GetParam()));
   TrainerConfig config;
   config.model.num_dense = 1;
-  config.model.embedding_dim = 4;
   config.model.dense_arch = {4};
   config.model.over_arch = {3, 1};
   config.model.dcn_num_layers = 1;
@@ -128,8 +128,8 @@ TEST_P(DeterminismProperty, ManyIdsGiveTheSameBitsForAnyThreadsAndStorage) {
   config.model.tables = {
       {.name = "t", .num_embeddings = 9000, .embedding_dim = 4, .feature_names = config.model.features}};
   config.bad_ids = BadIds::kSkip;
-  config.optimizer = RandomOptimizer(dice, GetParam(), WeightDecayMode::kL2);
-  config.dense_optimizer = config.optimizer;
+  config.dense_optimizer = RandomOptimizer(dice, GetParam(), WeightDecayMode::kL2);
+  SetOptimizer(config.model.tables, config.dense_optimizer);
   std::vector<Batch> batches;
   for (const bool weighted : {false, true}) {
     batches.push_back(RandomBatch(dice, config.model, 3000, Filling::kMixed, weighted, true));
@@ -155,8 +155,8 @@ TEST_P(DeterminismProperty, HashesTellRunsApart) {
   TrainerConfig config;
   config.model = RandomModel(dice);
   config.bad_ids = BadIds::kSkip;
-  config.optimizer = RandomOptimizer(dice, GetParam(), WeightDecayMode::kNone);
-  config.dense_optimizer = config.optimizer;
+  config.dense_optimizer = RandomOptimizer(dice, GetParam(), WeightDecayMode::kNone);
+  SetOptimizer(config.model.tables, config.dense_optimizer);
   std::vector<Batch> batches = RandomBatches(dice, config.model);
   const Trace expected = TraceOf(config, 1, batches);
   TrainerConfig other_seed = config;

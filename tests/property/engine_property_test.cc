@@ -30,12 +30,31 @@ struct Case {
   std::vector<Batch> batches;
 };
 
+OptimizerConfig AnyOptimizer(Dice& dice) {
+  const auto kind = dice.Pick<OptimizerKind>(
+      {OptimizerKind::kSgd, OptimizerKind::kAdagrad, OptimizerKind::kRowWiseAdagrad, OptimizerKind::kAdam});
+  const auto decay =
+      dice.Pick<WeightDecayMode>({WeightDecayMode::kNone, WeightDecayMode::kL2, WeightDecayMode::kDecoupled});
+  OptimizerConfig optimizer = RandomOptimizer(dice, kind, decay);
+  if (kind == OptimizerKind::kAdagrad || kind == OptimizerKind::kRowWiseAdagrad)
+    optimizer.initial_accumulator = dice.Pick<float>({0.0F, 0.1F});
+  return optimizer;
+}
+
 Case RandomCase(std::uint64_t seed, OptimizerKind kind, WeightDecayMode decay) {
   Dice dice(seed);
   Case c;
   c.config.model = RandomModel(dice);
-  c.config.optimizer = RandomOptimizer(dice, kind, decay);
+  SetOptimizer(c.config.model.tables, RandomOptimizer(dice, kind, decay));
+  if (dice.Chance(40)) {
+    for (EmbeddingTableConfig& table : c.config.model.tables) table.optimizer = AnyOptimizer(dice);
+  }
   c.config.dense_optimizer = RandomOptimizer(dice, kind, decay);
+  if (dice.Chance(40)) {
+    c.config.schedule = {.kind = ScheduleKind::kPoly, .warmup_steps = 2, .decay_start = 2, .decay_steps = 4};
+  }
+  if (dice.Chance(40)) c.config.clip_norm = static_cast<double>(dice.Uniform(0.01F, 0.2F));
+  c.config.sample_weights = dice.Chance(40);
   c.config.kernel = dice.Chance(50) ? BackwardKernel::kFused : BackwardKernel::kUnfused;
   const bool lazy = c.config.kernel == BackwardKernel::kFused && dice.Chance(50);
   c.config.storage = lazy ? StorageKind::kLazy : StorageKind::kEager;
@@ -51,6 +70,8 @@ Case RandomCase(std::uint64_t seed, OptimizerKind kind, WeightDecayMode decay) {
                                              Filling::kFixed, Filling::kOneId, Filling::kAllEmpty});
     const auto samples = large ? dice.Between(500, 1100) : dice.Pick<std::int64_t>({1, 2, 7, 8, 33, 70});
     c.batches.push_back(RandomBatch(dice, c.config.model, samples, filling, weighted, dice.Chance(30)));
+    for (std::int64_t s = 0; c.config.sample_weights && s < samples; ++s)
+      c.batches.back().sample_weights.push_back(dice.Chance(20) ? 0.0F : dice.Uniform(0.1F, 3.0F));
   }
   return c;
 }
@@ -66,8 +87,10 @@ void ExpectClose(const reference::Tensors& actual, const reference::Tensors& exp
 bool CompareWithReference(const Case& c) {
   const TrainerConfig& config = c.config;
   EngineModel engine(config, c.threads);
-  reference::Trainer trainer(config.model, config.optimizer, config.dense_optimizer,
-                             config.kernel == BackwardKernel::kUnfused, {});
+  reference::Trainer trainer(config.model, config.dense_optimizer, config.kernel == BackwardKernel::kUnfused,
+                             {});
+  trainer.set_schedule(config.schedule);
+  trainer.set_clip_norm(config.clip_norm);
   trainer.set_gradient_error(kTolerance.of_largest);
   for (std::size_t k = 0; k < c.batches.size(); ++k) {
     SCOPED_TRACE(fmt::format("step {} of {} samples", k, c.batches[k].size));
@@ -102,8 +125,8 @@ TEST_P(EngineProperty, EqualsTheReference) {
     const std::uint64_t salt = static_cast<std::uint64_t>(kind) * 8 + static_cast<std::uint64_t>(decay);
     const Case c = RandomCase(1000 * salt + seed, kind, decay);
     const ModelConfig& model = c.config.model;
-    SCOPED_TRACE(fmt::format("seed {}: {}, D {}, {} features, {} tables, {}", seed,
-                             ToString(model.interaction), model.embedding_dim, model.features.size(),
+    SCOPED_TRACE(fmt::format("seed {}: {}, x {}, {} features, {} tables, {}", seed,
+                             ToString(model.interaction), model.InteractionWidth(), model.features.size(),
                              model.tables.size(), reference::Describe(c.config, c.threads)));
     compared += CompareWithReference(c);
   }

@@ -10,10 +10,12 @@ ModelConfig RandomModel(Dice& dice) {
   ModelConfig model;
   model.interaction = dice.Chance(50) ? Interaction::kCross : Interaction::kDot;
   model.num_dense = dice.Pick<std::int64_t>({1, 2, 13});
-  model.embedding_dim = dice.Pick<std::int64_t>({1, 3, 16, 100, 128});
+  const std::vector<std::int64_t> dims = {1, 3, 16, 100, 128};
+  const std::int64_t dim = dice.Pick(dims);
+  const bool mixed = model.interaction == Interaction::kCross && dice.Chance(50);
   model.dense_arch.clear();
   if (dice.Chance(70)) model.dense_arch.push_back(dice.Between(1, 24));
-  model.dense_arch.push_back(model.embedding_dim);
+  model.dense_arch.push_back(mixed ? dice.Between(1, 30) : dim);
   model.over_arch = {dice.Between(1, 20)};
   if (dice.Chance(70)) model.over_arch.push_back(dice.Between(1, 12));
   model.over_arch.push_back(1);
@@ -25,7 +27,7 @@ ModelConfig RandomModel(Dice& dice) {
   for (std::int64_t t = 0; t < tables; ++t) {
     model.tables.push_back({.name = fmt::format("t{}", t),
                             .num_embeddings = dice.Pick<std::int64_t>({1, 2, 7, 60}),
-                            .embedding_dim = model.embedding_dim,
+                            .embedding_dim = mixed ? dice.Pick(dims) : dim,
                             .pooling = dice.Chance(30) ? PoolingType::kMean : PoolingType::kSum,
                             .feature_names = {}});
   }

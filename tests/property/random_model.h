@@ -31,7 +31,7 @@ class Dice {
 };
 
 /// One to six features over as many tables or fewer, SUM and MEAN, of one row to some dozens, dims 1, 3, 16,
-/// 100 or 128; cross or dot.
+/// 100 or 128, of one size or mixed; cross or dot.
 ModelConfig RandomModel(Dice& dice);
 
 /// How the bags of a batch are filled.

@@ -12,6 +12,7 @@
 #include "hotrow/base/size.h"
 #include "hotrow/comm/collectives.h"
 #include "hotrow/comm/reduce.h"
+#include "tests/support/pooled_places.h"
 
 namespace hotrow::sharded_test {
 namespace {
@@ -20,7 +21,6 @@ constexpr std::int64_t kUnits = 8;
 constexpr std::int64_t kGlobalBatch = 37;
 constexpr std::int64_t kSteps = 3;
 constexpr std::int64_t kStride = 150;
-constexpr std::int64_t kWidest = 32;
 
 // Widths that are no multiple of 4, a table of two features, more tables than some worlds and fewer than
 // others, SUM and MEAN, few rows and many.
@@ -99,26 +99,38 @@ std::vector<float> Gradient(std::int64_t step, std::int64_t first_sample, const 
   return gradient;
 }
 
-// The same feature after feature, as towers leave gradients: [F, longest, kWidest].
-std::vector<float> FeatureMajor(const std::vector<float>& gradient, std::int64_t longest) {
+// Of each feature's table.
+std::vector<std::int64_t> FeatureDims() {
+  const std::vector<EmbeddingTableConfig> tables = Tables();
+  std::vector<std::int64_t> dims;
+  for (const std::size_t t : TablesOfFeatures(tables, kFeatures)) dims.push_back(tables[t].embedding_dim);
+  return dims;
+}
+
+// The same feature after feature, as towers leave gradients.
+std::vector<float> FeatureMajor(const std::vector<float>& gradient, const std::vector<PooledPlace>& places) {
   const std::int64_t samples = std::ssize(gradient) / kStride;
-  std::vector<float> out(kColumns.size() * static_cast<std::size_t>(longest * kWidest));
+  std::vector<float> out(static_cast<std::size_t>(places.back().first + samples * places.back().stride));
   for (std::size_t f = 0; f < kColumns.size(); ++f) {
-    const std::int64_t width = std::min(kWidest, kStride - kColumns[f]);
     for (std::int64_t s = 0; s < samples; ++s) {
-      std::copy_n(gradient.data() + s * kStride + kColumns[f], width,
-                  out.data() + (static_cast<std::int64_t>(f) * longest + s) * kWidest);
+      std::copy_n(gradient.data() + s * kStride + kColumns[f], places[f].stride,
+                  out.data() + places[f].first + s * places[f].stride);
     }
   }
   return out;
 }
 
+std::vector<EmbeddingTableConfig> TablesOf(const Case& c) {
+  std::vector<EmbeddingTableConfig> tables = Tables();
+  SetOptimizer(tables, {.kind = c.optimizer,
+                        .learning_rate = 0.05F,
+                        .weight_decay = c.decay == WeightDecayMode::kNone ? 0.0F : 0.1F,
+                        .weight_decay_mode = c.decay});
+  return tables;
+}
+
 EmbeddingOptions Options(const Case& c) {
   EmbeddingOptions options;
-  options.optimizer.kind = c.optimizer;
-  options.optimizer.learning_rate = 0.05F;
-  options.optimizer.weight_decay_mode = c.decay;
-  options.optimizer.weight_decay = c.decay == WeightDecayMode::kNone ? 0.0F : 0.1F;
   options.kernel = c.kernel;
   options.storage = c.storage;
   options.seed = 4;
@@ -135,14 +147,15 @@ struct OneRank {
 
 OneRank TrainOneRank(const Case& c, std::int64_t samples) {
   ThreadPool pool(1);
-  EmbeddingBagCollection tables(Tables(), kFeatures, Options(c), pool);
+  EmbeddingBagCollection tables(TablesOf(c), kFeatures, Options(c), pool);
+  const std::vector<PooledPlace> places = test::PlacesAt(kColumns, kStride);
   OneRank out;
   for (std::int64_t step = 1; step <= kSteps; ++step) {
     const KeyedJaggedTensor batch = Batch(c, step, 0, samples);
     std::vector<float> pooled(static_cast<std::size_t>(samples * kStride), 1.0F);
-    tables.Forward(batch, {pooled.data(), kStride, kColumns}, pool);
+    tables.Forward(batch, {pooled.data(), places}, pool);
     const std::vector<float> gradient = Gradient(step, 0, pooled);
-    tables.Backward(batch, {gradient.data(), kStride, kColumns}, kUnits, step, pool);
+    tables.Backward(batch, {gradient.data(), places}, kUnits, step, pool);
     out.pooled.push_back(std::move(pooled));
   }
   out.weights = tables.WeightsHash(pool);
@@ -209,7 +222,7 @@ std::uint64_t RunCase(const Case& c, Communicator& comm) {
   const bool bits = PromisesBits(c.plan);
 
   ThreadPool pool(c.threads + comm.rank() % 2);
-  ShardedEmbeddingBagCollection tables(Tables(), kFeatures, UnevenPlan(c.plan, Tables(), comm.size()),
+  ShardedEmbeddingBagCollection tables(TablesOf(c), kFeatures, UnevenPlan(c.plan, Tables(), comm.size()),
                                        Options(c), c.dist, comm, pool);
   std::vector<KeyedJaggedTensor> batches(2);
   const auto start = [&](std::int64_t step) {
@@ -219,15 +232,16 @@ std::uint64_t RunCase(const Case& c, Communicator& comm) {
                           c.say_samples ? samples : std::vector<std::int64_t>());
   };
   const std::int64_t longest = *std::max_element(samples.begin(), samples.end());
-  std::vector<std::int64_t> gradient_columns(kFeatures.size());
-  FeatureMajorColumns(longest, kWidest, gradient_columns);
+  const std::vector<PooledPlace> places = test::PlacesAt(kColumns, kStride);
+  std::vector<PooledPlace> gradient_places;
+  FeatureMajorPlaces(longest, FeatureDims(), gradient_places);
   std::vector<float> pooled(static_cast<std::size_t>(mine * kStride));
   for (std::int64_t step = 1; step <= kSteps; ++step) {
     const int slot = static_cast<int>(step % 2);
     if (step == 1 || !c.pipelined) start(step);
     tables.FinishInputDist(slot);
     std::fill(pooled.begin(), pooled.end(), 1.0F);
-    tables.Forward(slot, {pooled.data(), kStride, kColumns});
+    tables.Forward(slot, {pooled.data(), places});
     RequireSame(bits, pooled,
                 std::span(expected.pooled[static_cast<std::size_t>(step - 1)])
                     .subspan(static_cast<std::size_t>(first * kStride), pooled.size()),
@@ -236,8 +250,8 @@ std::uint64_t RunCase(const Case& c, Communicator& comm) {
       start(step + 1);
       tables.ContinueInputDist(static_cast<int>((step + 1) % 2));
     }
-    const std::vector<float> gradient = FeatureMajor(Gradient(step, first, pooled), longest);
-    tables.Backward(slot, {gradient.data(), kWidest, gradient_columns}, kUnits, step);
+    const std::vector<float> gradient = FeatureMajor(Gradient(step, first, pooled), gradient_places);
+    tables.Backward(slot, {gradient.data(), gradient_places}, kUnits, step);
   }
   const std::uint64_t weights = AllReduceSum<std::uint64_t>(comm, tables.WeightsHash());
   const std::uint64_t state = AllReduceSum<std::uint64_t>(comm, tables.StateHash());

@@ -67,7 +67,7 @@ const std::vector<EmbeddingTableConfig> kTables = {{"t", 100, 8, PoolingType::kS
                                                    {"u", 50, 8, PoolingType::kSum, {"f1"}}};
 
 ShardingPlan ColumnWise(std::int64_t world) {
-  return MakePlan(PlanKind::kColumnWise, TableShapes(kTables, {"f0", "f1"}, OptimizerKind::kAdagrad), world);
+  return MakePlan(PlanKind::kColumnWise, TableShapes(kTables, {"f0", "f1"}), world);
 }
 
 TEST(Sharded, RefusesWhatDoesNotFit) {
@@ -105,15 +105,15 @@ TEST(Sharded, CountsBytesAndKeepsPlans) {
       DistOptions dist;
       dist.recat = recat;
       ShardedEmbeddingBagCollection tables(kTables, {"f0", "f1"}, ColumnWise(kWorld), {}, dist, comm, pool);
-      const std::vector<std::int64_t> columns = {0, 8};
+      const std::vector<PooledPlace> places = SampleMajorPlaces(std::vector<std::int64_t>{8, 8}, 0);
       KeyedJaggedTensor batch({"f0", "f1"}, {3, 2});
       batch.ResetFixed(kSamples);
       std::vector<float> x(kSamples * 16);
       for (std::int64_t step = 1; step <= kStepsHere; ++step) {
         tables.StartInputDist(batch, 0, std::vector<std::int64_t>(kWorld, kSamples));
         tables.FinishInputDist(0);
-        tables.Forward(0, {x.data(), 16, columns});
-        tables.Backward(0, {x.data(), 16, columns}, 8, step);
+        tables.Forward(0, {x.data(), places});
+        tables.Backward(0, {x.data(), places}, 8, step);
       }
       const PhaseBytes& bytes = tables.bytes();
       EXPECT_EQ(tables.id_bytes(), 4);
@@ -143,7 +143,7 @@ TEST(Sharded, RowsAreWrittenByEveryRankThatHoldsThem) {
     SCOPED_TRACE(static_cast<int>(kind));
     RunThreadRanks(2, [&](Communicator& comm) {
       ThreadPool pool(1);
-      const auto shapes = TableShapes(kTables, {"f0", "f1"}, OptimizerKind::kAdagrad);
+      const auto shapes = TableShapes(kTables, {"f0", "f1"});
       ShardedEmbeddingBagCollection tables(kTables, {"f0", "f1"}, MakePlan(kind, shapes, 2), {}, {}, comm,
                                            pool);
       std::vector<float> rows(40 * 8);
@@ -169,10 +169,10 @@ TEST(Sharded, ARankThatFailsInAStepEndsAll) {
         [&] {
           RunThreadRanks(3, [&](Communicator& comm) {
             ThreadPool pool(1);
-            const auto shapes = TableShapes(kTables, {"f0", "f1"}, OptimizerKind::kAdagrad);
+            const auto shapes = TableShapes(kTables, {"f0", "f1"});
             ShardedEmbeddingBagCollection tables(
                 kTables, {"f0", "f1"}, MakePlan(PlanKind::kTableWise, shapes, 3), {}, {}, comm, pool);
-            const std::vector<std::int64_t> columns = {0, 8};
+            const std::vector<PooledPlace> places = SampleMajorPlaces(std::vector<std::int64_t>{8, 8}, 0);
             KeyedJaggedTensor batch({"f0", "f1"}, {3, 2});
             for (std::int64_t step = 1; step <= 20; ++step) {
               batch.ResetFixed(10);
@@ -180,9 +180,9 @@ TEST(Sharded, ARankThatFailsInAStepEndsAll) {
               tables.StartInputDist(batch, 0);
               tables.FinishInputDist(0);
               if (!backward && step == 10 && comm.rank() == 1) Fail("rank 1 fails");
-              tables.Forward(0, {x.data(), 16, columns});
+              tables.Forward(0, {x.data(), places});
               if (backward && step == 10 && comm.rank() == 1) Fail("rank 1 fails");
-              tables.Backward(0, {x.data(), 16, columns}, 9, step);
+              tables.Backward(0, {x.data(), places}, 9, step);
             }
           });
         },

@@ -2,6 +2,8 @@
 
 #include <fmt/core.h>
 
+#include <numeric>
+
 #include "hotrow/base/size.h"
 #include "hotrow/machine/buffer.h"
 #include "hotrow/reference/convert.h"
@@ -53,17 +55,21 @@ EngineModel::StepResult EngineModel::Step(hotrow::Batch batch) {
 
 EngineModel::Gradients EngineModel::Differentiate(const hotrow::Batch& batch, std::int64_t units) {
   const ModelConfig& model = trainer_.config().model;
-  const std::int64_t width = model.interaction_width();
-  std::vector<std::int64_t> columns;
-  for (std::int64_t f = 0; f < model.num_features(); ++f) columns.push_back((f + 1) * model.embedding_dim);
+  const std::vector<std::int64_t> dims = model.FeatureDims();
+  const std::int64_t width = model.InteractionWidth();
   std::vector<float> x(static_cast<std::size_t>(batch.size * width));
   std::vector<float> logits(static_cast<std::size_t>(batch.size));
   Gradients result;
-  const std::int64_t dim = model.embedding_dim;
-  result.dpooled.resize(static_cast<std::size_t>(batch.size * model.num_features() * dim));
+  std::vector<PooledPlace> places;
+  FeatureMajorPlaces(batch.size, dims, places);
+  result.dpooled.resize(static_cast<std::size_t>(batch.size * (width - model.dense_dim())));
+  double total_weight = static_cast<double>(batch.size);
+  if (!batch.sample_weights.empty()) {
+    total_weight = std::accumulate(batch.sample_weights.begin(), batch.sample_weights.end(), 0.0);
+  }
   trainer_.embeddings().StartInputDist(batch.sparse, 0);
   trainer_.embeddings().FinishInputDist(0);
-  trainer_.embeddings().Forward(0, {x.data(), width, columns});
+  trainer_.embeddings().Forward(0, {x.data(), SampleMajorPlaces(dims, model.dense_dim())});
 
   const Tower& tower = trainer_.tower();
   const Parameters& parameters = tower.parameters();
@@ -76,10 +82,11 @@ EngineModel::Gradients EngineModel::Differentiate(const hotrow::Batch& batch, st
     unit.dense = batch.dense.data() + rows.begin * model.num_dense;
     unit.x = x.data() + rows.begin * width;
     unit.labels = batch.labels.data() + rows.begin;
-    unit.dpooled = result.dpooled.data() + rows.begin * dim;
-    unit.dpooled_stride = batch.size * dim;
+    if (!batch.sample_weights.empty()) unit.sample_weights = batch.sample_weights.data() + rows.begin;
+    unit.dpooled = {result.dpooled.data(), places};
+    unit.first_pooled = rows.begin;
     unit.logits = logits.data() + rows.begin;
-    unit.gradient_scale = 1.0 / static_cast<double>(batch.size);
+    unit.gradient_scale = total_weight > 0 ? 1.0 / total_weight : 0.0;
     Buffer<float> gradient(parameters.padded_size());
     const auto workspace = tower.MakeWorkspace(unit.rows);
     tower.ForwardBackward(unit, gradient.span(), *workspace);

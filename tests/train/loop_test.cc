@@ -206,7 +206,8 @@ TEST_F(LoopTest, ALossThatIsNoNumberIsAnErrorNamingTheStep) {
 // A gradient of 0 is divided by the root of 0 then.
 TEST_F(LoopTest, AnEpsOfZeroIsNamedWithALossThatIsNoNumber) {
   TrainerConfig config = trainer_.config();
-  config.optimizer.eps = config.dense_optimizer.eps = 0.0F;
+  config.dense_optimizer.eps = 0.0F;
+  SetOptimizer(config.model.tables, config.dense_optimizer);
   Trainer trainer(config, pool_);
   EXPECT_THAT([&] { TrainLoop(trainer, source_, nullptr, {.epochs = 2, .batch_size = 10}, {}); },
               ::testing::ThrowsMessage<Error>(HasSubstr("try a lower learning rate, or an eps above 0")));

@@ -117,7 +117,7 @@ TEST_F(ModelFileTest, RefusesWhatIsNoModel) {
   writer.Append(x, 2);
   writer.Finish();
   EXPECT_THAT(ErrorOf([&] { ReadModelInfo(path_); }), HasSubstr("hotrow.model"));
-  EXPECT_THAT(ErrorOf([&] { ModelConfigFromJson("{\"version\": 2}", "f"); }), HasSubstr("version 2"));
+  EXPECT_THAT(ErrorOf([&] { ModelConfigFromJson("{\"version\": 3}", "f"); }), HasSubstr("version 3"));
   EXPECT_THAT(ErrorOf([&] { ModelConfigFromJson("{\"version\": 1}", "f"); }), HasSubstr("f: hotrow.model"));
   EXPECT_THAT(ErrorOf([&] { ModelConfigFromJson("[", "f"); }), HasSubstr("f: hotrow.model"));
 }

@@ -36,7 +36,7 @@ std::string ErrorOnRanks(int ranks, Body&& body) {
 }
 
 inline ShardingPlan PlanOf(PlanKind kind, const ModelConfig& model, std::int64_t ranks) {
-  return MakePlan(kind, TableShapes(model.tables, model.features, OptimizerKind::kAdagrad), ranks);
+  return MakePlan(kind, TableShapes(model.tables, model.features), ranks);
 }
 
 /// This rank's part of a global batch of `samples`.

@@ -77,10 +77,11 @@ TEST_F(RanksTest, TrainTheBitsOfOneRank) {
 }
 
 TEST_F(RanksTest, AWidthThatRanksDoNotDivideTrainsByAPlanFile) {
-  config_.model.embedding_dim = 10;
   config_.model.dense_arch = {16, 10};
-  for (EmbeddingTableConfig& table : config_.model.tables) table.embedding_dim = 10;
-  config_.optimizer.kind = OptimizerKind::kRowWiseAdagrad;
+  for (EmbeddingTableConfig& table : config_.model.tables) {
+    table.embedding_dim = 10;
+    table.optimizer.kind = OptimizerKind::kRowWiseAdagrad;
+  }
   ShardingPlan plan{4, {}};
   for (const EmbeddingTableConfig& table : config_.model.tables) {
     const std::int64_t rows = table.num_embeddings;
@@ -206,7 +207,9 @@ TEST_F(RanksTest, ADroppedBatchsBadIdIsForgotten) {
 TEST_F(RanksTest, AnotherConfigurationOnOneRankIsRefused) {
   const std::vector<std::pair<const char*, std::function<void(TrainerConfig&)>>> changes = {
       {"seed", [](TrainerConfig& c) { c.seed = 99; }},
-      {"learning rate", [](TrainerConfig& c) { c.optimizer.learning_rate = 0.06F; }},
+      {"learning rate", [](TrainerConfig& c) { c.model.tables[1].optimizer.learning_rate = 0.06F; }},
+      {"schedule", [](TrainerConfig& c) { c.schedule.warmup_steps = 3; }},
+      {"clip norm", [](TrainerConfig& c) { c.clip_norm = 1; }},
       {"recat", [](TrainerConfig& c) { c.dist.recat = RecatMode::kTc; }},
       {"width",
        [](TrainerConfig& c) {
@@ -248,7 +251,7 @@ TEST_F(RanksTest, TheSteadyStateAllocatesNothing) {
     SCOPED_TRACE(static_cast<int>(kind));
     config_.plan = PlanOf(kind, config_.model, 2);
     for (const OptimizerKind optimizer : {OptimizerKind::kAdagrad, OptimizerKind::kRowWiseAdagrad}) {
-      config_.optimizer.kind = optimizer;
+      SetOptimizer(config_.model.tables, {.kind = optimizer});
       OnRanks(2, [&](Communicator& comm) {
         ThreadPool pool(1);
         Trainer trainer(config_, comm, pool);

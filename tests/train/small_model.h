@@ -18,7 +18,6 @@ inline SyntheticConfig SmallData(std::optional<std::int64_t> samples, std::uint6
 inline TrainerConfig SmallTrainer(const DataDescription& data, std::uint64_t seed = 3) {
   TrainerConfig config;
   config.model.num_dense = data.num_dense;
-  config.model.embedding_dim = 8;
   config.model.dense_arch = {16, 8};
   config.model.over_arch = {12, 1};
   config.model.dcn_num_layers = 2;
@@ -30,8 +29,8 @@ inline TrainerConfig SmallTrainer(const DataDescription& data, std::uint64_t see
                                    .feature_names = {feature.name}});
     config.model.features.push_back(feature.name);
   }
-  config.optimizer.learning_rate = 0.05F;
-  config.dense_optimizer = config.optimizer;
+  config.dense_optimizer.learning_rate = 0.05F;
+  SetOptimizer(config.model.tables, config.dense_optimizer);
   config.seed = seed;
   return config;
 }
