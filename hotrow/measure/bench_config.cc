@@ -10,7 +10,8 @@ namespace hotrow {
 
 std::int64_t BenchRun::rows() const {
   std::int64_t sum = 0;
-  for (const std::int64_t rows : config.data.rows) sum = CheckedAdd(sum, rows);
+  for (const EmbeddingTableConfig& table : config.trainer.model.tables)
+    sum = CheckedAdd(sum, table.num_embeddings);
   return sum;
 }
 

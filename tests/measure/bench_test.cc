@@ -237,5 +237,59 @@ TEST(Check, WhatIsNoNumberIsAMismatch) {
   EXPECT_FALSE(json.contains("losses")) << "the run went no further";
 }
 
+// Three tables of other widths, optimizers and pooling; one has two features.
+BenchConfig MixedBench(std::int64_t per_chip_batch) {
+  BenchConfig config = SmallBench(per_chip_batch, true);
+  config.data.rows = {50, 3, 400, 50};
+  std::vector<EmbeddingTableConfig>& tables = config.trainer.model.tables;
+  tables.pop_back();
+  tables[0].feature_names = {"f0", "f3"};
+  tables[1].embedding_dim = 4;
+  tables[1].pooling = PoolingType::kMean;
+  tables[1].optimizer.kind = OptimizerKind::kSgd;
+  tables[2].embedding_dim = 20;
+  tables[2].optimizer.kind = OptimizerKind::kRowWiseAdagrad;
+  config.trainer.model.dense_arch = {16, 6};
+  return config;
+}
+
+TEST(MixedTables, TrainTheSameBitsOnRanksAndAgreeWithTheReference) {
+  BenchConfig two = MixedBench(20);
+  two.limits = false;
+  BenchConfig one = MixedBench(40);
+  one.limits = false;
+  ExpectSameBits(StepOn(2, two), StepOn(1, one));
+  for (const auto check : {CheckStep, CheckSparse}) {
+    for (const int ranks : {1, 2}) {
+      const CheckResult result = OnThreadRanks(ranks, MixedBench(40), PlanKind::kTableWise, check);
+      EXPECT_TRUE(result.ok) << ranks << " " << ToText(result);
+    }
+  }
+}
+
+TEST(MixedTables, AreMeasuredByTheirWeights) {
+  const SparseResult result = SparseOn(1, MixedBench(40));
+  EXPECT_EQ(result.work.rows_read, 40 * kIdsPerSample);
+  EXPECT_EQ(result.work.weights_read, 40 * (3 * 8 + 1 * 4 + 5 * 20));
+  EXPECT_NEAR(result.rows->gather_weights_per_s / result.rows->gather_rows_per_s,
+              (50 * 8 + 3 * 4 + 400 * 20) / 453.0, 1e-9)
+      << "rows of the mean width";
+  EXPECT_TRUE(ToJson(result)["optimizer"].is_null());
+  EXPECT_EQ(ToJson(result)["rows"], 453) << "of tables, not of features";
+}
+
+TEST(MixedTables, AreExchangedAsTheirColumns) {
+  AllToAllResult result;
+  const BenchConfig config = MixedBench(40);
+  OnRanks(2, [&](Communicator& comm) {
+    const AllToAllResult mine = RunAllToAll(config, 2, comm);
+    if (comm.rank() == 0) result = mine;
+  });
+  // One rank's 40 samples, of both ranks' columns.
+  EXPECT_EQ(result.pooled.payload_bytes, 40 * (2 * 8 + 4 + 20) * 4);
+  EXPECT_EQ(result.ids.payload_bytes, 2 * 40 * kIdsPerSample * 4);
+  EXPECT_TRUE(ToJson(result)["embedding_dim"].is_null());
+}
+
 }  // namespace
 }  // namespace hotrow
