@@ -122,6 +122,38 @@ TEST_F(ModelFileTest, RefusesWhatIsNoModel) {
   EXPECT_THAT(ErrorOf([&] { ModelConfigFromJson("[", "f"); }), HasSubstr("f: hotrow.model"));
 }
 
+TEST(ModelConfigJson, KeepsWhatEachTableHasOfItsOwn) {
+  TrainerConfig config = SmallTrainer(SyntheticSource(SmallData(1)).description());
+  config.model.dense_arch.back() = 5;
+  config.model.tables[1].embedding_dim = 4;
+  config.model.tables[1].pooling = PoolingType::kMean;
+  config.model.tables[1].optimizer = {.kind = OptimizerKind::kAdam,
+                                      .learning_rate = 0.1F,
+                                      .eps = 1e-5F,
+                                      .beta1 = 0.7F,
+                                      .beta2 = 0.95F,
+                                      .weight_decay = 0.01F,
+                                      .weight_decay_mode = WeightDecayMode::kDecoupled};
+  config.model.tables[2].optimizer = {.kind = OptimizerKind::kRowWiseAdagrad, .initial_accumulator = 0.1F};
+  config.model.tables[2].init = {InitKind::kNormal, 0.02F};
+  const ModelConfig read = ModelConfigFromJson(ModelConfigToJson(config.model), "f");
+  EXPECT_EQ(read.tables, config.model.tables);
+  EXPECT_EQ(read.dense_arch, config.model.dense_arch);
+}
+
+// What a build before tables had options of their own has written.
+TEST(ModelConfigJson, ReadsVersion1) {
+  const ModelConfig model = ModelConfigFromJson(
+      R"({"version":1,"model":"dlrm_dcn","num_dense":2,"embedding_dim":8,"dense_arch":[4,8],"over_arch":[3,1],)"
+      R"("dcn_num_layers":1,"dcn_low_rank":2,"features":["a","b"],"tables":[)"
+      R"({"name":"t_a","num_embeddings":9,"embedding_dim":8,"pooling":"mean","feature_names":["a"]},)"
+      R"({"name":"t_b","num_embeddings":5,"embedding_dim":8,"pooling":"sum","feature_names":["b"]}]})",
+      "f");
+  EXPECT_EQ(model.InteractionWidth(), 24);
+  EXPECT_EQ(model.tables[0].pooling, PoolingType::kMean);
+  EXPECT_EQ(model.tables[1].num_embeddings, 5);
+}
+
 TEST_F(ModelFileTest, AFullPlaceLeavesTheOldFile) {
   SaveModel(trainer_, path_, {});
   const auto size = std::filesystem::file_size(path_);
