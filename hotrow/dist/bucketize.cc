@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "hotrow/base/index.h"
 #include "hotrow/base/size.h"
 
 namespace hotrow {
@@ -30,7 +31,7 @@ void ScatterChunk(const BucketizedFeature& feature, std::int64_t first_sample, s
   for (std::int64_t p = feature.bags.begin(first_sample); p < end; ++p) {
     if (ids[p] < 0) continue;
     WithBucket(ids[p], feature.block_size, [&](auto bucket, auto row) {
-      const BucketPlace& place = feature.buckets[static_cast<std::size_t>(bucket)];
+      const BucketPlace& place = feature.buckets[Index(bucket)];
       const std::int64_t at = cursors[bucket]++;
       reinterpret_cast<Id*>(place.ids)[at] = static_cast<Id>(row);
       if (!feature.bags.weights.empty()) place.weights[at] = feature.bags.weights.data()[p];
@@ -54,8 +55,8 @@ void Bucketizer::Count(std::span<BucketizedFeature> features, ThreadPool& pool) 
   }
   totals_.EnsureSize(totals);
   pool.Run(static_cast<std::int64_t>(chunks_.size()), [&](std::int64_t task, int) {
-    const Chunk& chunk = chunks_[static_cast<std::size_t>(task)];
-    const BucketizedFeature& feature = features[static_cast<std::size_t>(chunk.feature)];
+    const Chunk& chunk = chunks_[Index(task)];
+    const BucketizedFeature& feature = features[Index(chunk.feature)];
     std::int64_t* of_chunk = totals_.data() + chunk.first_total;
     for (std::size_t b = 0; b < feature.buckets.size(); ++b) {
       std::int32_t* lengths = feature.buckets[b].lengths;
@@ -68,7 +69,7 @@ void Bucketizer::Count(std::span<BucketizedFeature> features, ThreadPool& pool) 
         const std::int64_t id = feature.bags.ids.data()[p];
         if (id < 0) continue;
         WithBucket(id, feature.block_size, [&](auto bucket, auto) {
-          ++feature.buckets[static_cast<std::size_t>(bucket)].lengths[sample];
+          ++feature.buckets[Index(bucket)].lengths[sample];
           ++of_chunk[bucket];
         });
       }
@@ -78,7 +79,7 @@ void Bucketizer::Count(std::span<BucketizedFeature> features, ThreadPool& pool) 
     for (BucketPlace& place : feature.buckets) place.count = 0;
   }
   for (const Chunk& chunk : chunks_) {
-    std::vector<BucketPlace>& buckets = features[static_cast<std::size_t>(chunk.feature)].buckets;
+    std::vector<BucketPlace>& buckets = features[Index(chunk.feature)].buckets;
     for (std::size_t b = 0; b < buckets.size(); ++b) {
       std::int64_t& total = totals_[chunk.first_total + static_cast<std::int64_t>(b)];
       const std::int64_t count = total;
@@ -90,8 +91,8 @@ void Bucketizer::Count(std::span<BucketizedFeature> features, ThreadPool& pool) 
 
 void Bucketizer::Scatter(std::span<const BucketizedFeature> features, int id_bytes, ThreadPool& pool) {
   pool.Run(static_cast<std::int64_t>(chunks_.size()), [&](std::int64_t task, int) {
-    const Chunk& chunk = chunks_[static_cast<std::size_t>(task)];
-    const BucketizedFeature& feature = features[static_cast<std::size_t>(chunk.feature)];
+    const Chunk& chunk = chunks_[Index(task)];
+    const BucketizedFeature& feature = features[Index(chunk.feature)];
     std::int64_t* cursors = totals_.data() + chunk.first_total;
     if (id_bytes == 4) {
       ScatterChunk<std::int32_t>(feature, chunk.first_sample, chunk.end_sample, cursors);

@@ -116,7 +116,7 @@ void InputDist::ViewBlock(Slot& slot, std::size_t block, const std::byte* ids, c
 
 std::int64_t InputDist::Recat(int slot_index) {
   if (engines_->ids.mode() == RecatMode::kNone) return 0;
-  Slot& slot = *slots_[static_cast<std::size_t>(slot_index)];
+  Slot& slot = *slots_[Index(slot_index)];
   const std::size_t features = features_of_rank_[self()].size();
   const RecatShape shape{static_cast<std::int64_t>(ranks()),
                          static_cast<std::int64_t>(features),

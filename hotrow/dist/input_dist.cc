@@ -71,8 +71,8 @@ void InputDist::PlaceSplits(Slot& slot) const {
         const std::vector<std::int64_t>& features = features_of_rank_[rank];
         const auto place = std::find(features.begin(), features.end(), static_cast<std::int64_t>(f));
         HOTROW_CHECK(place != features.end());
-        slot.split_places.push_back({splits, Index(b), g > 0, &slot.packs[pack_of_rank_[rank]],
-                                     static_cast<std::size_t>(place - features.begin())});
+        slot.split_places.push_back(
+            {splits, Index(b), g > 0, &slot.packs[pack_of_rank_[rank]], Index(place - features.begin())});
       }
     }
     ++splits;
@@ -83,13 +83,11 @@ InputDist::~InputDist() = default;
 
 std::span<const std::int64_t> InputDist::features() const { return features_of_rank_[self()]; }
 
-std::span<const std::int64_t> InputDist::samples(int slot) const {
-  return slots_[static_cast<std::size_t>(slot)]->samples;
-}
+std::span<const std::int64_t> InputDist::samples(int slot) const { return slots_[Index(slot)]->samples; }
 
 const FeatureBags& InputDist::bags(int slot, std::int64_t index, int source) const {
   const auto features = static_cast<std::int64_t>(features_of_rank_[self()].size());
-  return slots_[static_cast<std::size_t>(slot)]->bags[Index(source * features + index)];
+  return slots_[Index(slot)]->bags[Index(source * features + index)];
 }
 
 std::int64_t InputDist::recat_plans_made() const { return engines_->ids.plans_made(); }
@@ -100,7 +98,7 @@ bool InputDist::IsJagged(const Slot& slot, std::int64_t feature) const {
 
 void InputDist::Start(const KeyedJaggedTensor& batch, int slot_index, std::span<const std::int64_t> samples) {
   HOTROW_CHECK(batch.num_features() == static_cast<std::int64_t>(routes_.size()));
-  Slot& slot = *slots_[static_cast<std::size_t>(slot_index)];
+  Slot& slot = *slots_[Index(slot_index)];
   slot.lengths_request.Wait();
   slot.payload_request.Wait();
   if (samples.empty()) {
@@ -124,7 +122,7 @@ void InputDist::Start(const KeyedJaggedTensor& batch, int slot_index, std::span<
 }
 
 void InputDist::Continue(int slot_index) {
-  Slot& slot = *slots_[static_cast<std::size_t>(slot_index)];
+  Slot& slot = *slots_[Index(slot_index)];
   if (!slot.lengths_pending) return;
   slot.lengths_request.WaitReceived();
   slot.lengths_pending = false;
@@ -133,7 +131,7 @@ void InputDist::Continue(int slot_index) {
 
 void InputDist::Finish(int slot_index) {
   Continue(slot_index);
-  Slot& slot = *slots_[static_cast<std::size_t>(slot_index)];
+  Slot& slot = *slots_[Index(slot_index)];
   slot.payload_request.WaitReceived();
   MakeOffsets(slot);
   const std::size_t features = features_of_rank_[self()].size();

@@ -18,6 +18,7 @@
 #include <span>
 #include <vector>
 
+#include "hotrow/base/index.h"
 #include "hotrow/comm/communicator.h"
 #include "hotrow/dist/options.h"
 #include "hotrow/machine/thread_pool.h"
@@ -84,8 +85,8 @@ class InputDist {
   void CountArrival(Slot& slot);
   void MakeOffsets(Slot& slot);
   void ViewBlock(Slot& slot, std::size_t block, const std::byte* ids, const float* weights);
-  std::size_t ranks() const { return static_cast<std::size_t>(comm_.size()); }
-  std::size_t self() const { return static_cast<std::size_t>(comm_.rank()); }
+  std::size_t ranks() const { return Index(comm_.size()); }
+  std::size_t self() const { return Index(comm_.rank()); }
 
   Communicator& comm_;
   ThreadPool& pool_;

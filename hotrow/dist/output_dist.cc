@@ -44,7 +44,7 @@ void SumRow(std::span<const float* const> sources, std::int64_t columns, const f
 OutputDist::OutputDist(std::vector<std::vector<PooledPiece>> pieces_of_rank, OutputPermute permute,
                        Communicator& comm, ThreadPool& pool)
     : permute_(comm.size() > 1 ? permute : OutputPermute::kNone), comm_(comm), pool_(pool) {
-  HOTROW_CHECK(pieces_of_rank.size() == static_cast<std::size_t>(comm.size()));
+  HOTROW_CHECK(pieces_of_rank.size() == Index(comm.size()));
   ranks_.resize(pieces_of_rank.size());
   for (std::size_t r = 0; r < ranks(); ++r) {
     for (const PooledPiece& piece : pieces_of_rank[r]) AddPiece(r, piece);
@@ -134,7 +134,7 @@ void OutputDist::BeginForward(PooledView<float> out, std::span<const std::int64_
 }
 
 PooledRows<float> OutputDist::Place(std::size_t index, int destination) {
-  const auto d = static_cast<std::size_t>(destination);
+  const auto d = Index(destination);
   const Rank& mine = ranks_[self()];
   const Layout& layout = mine.pieces[index];
   if (layout.piece.partial) {
@@ -204,11 +204,11 @@ void OutputDist::SumPartial(std::span<const float* const> scales) {
   }
   std::int64_t widest = 0;
   for (const Sum& sum : sums_) widest = std::max(widest, sum.layout.piece.columns);
-  sum_scratch_.resize(static_cast<std::size_t>(pool_.size()));
-  sum_sources_.resize(static_cast<std::size_t>(pool_.size()));
+  sum_scratch_.resize(Index(pool_.size()));
+  sum_sources_.resize(Index(pool_.size()));
   for (Buffer<float>& scratch : sum_scratch_) scratch.EnsureSize((std::bit_width(ranks()) + 1) * widest);
   ForEachRow(samples, pool_, [&](std::int64_t row, int thread) {
-    std::vector<const float*>& sources = sum_sources_[static_cast<std::size_t>(thread)];
+    std::vector<const float*>& sources = sum_sources_[Index(thread)];
     for (const Sum& sum : sums_) {
       sources.clear();
       for (std::size_t i = 0; i < sum.ranks.size(); ++i)
@@ -216,8 +216,7 @@ void OutputDist::SumPartial(std::span<const float* const> scales) {
       const PooledPiece& piece = sum.layout.piece;
       const PooledPlace place = PlaceOf(sum.layout, out_.places);
       SumRow(sources, piece.columns, piece.mean ? scales[Index(piece.feature)] + row : nullptr,
-             sum_scratch_[static_cast<std::size_t>(thread)].data(),
-             target_ + place.first + row * place.stride);
+             sum_scratch_[Index(thread)].data(), target_ + place.first + row * place.stride);
     }
   });
   if (share) share->Release();
@@ -307,7 +306,7 @@ void OutputDist::BeginBackward(PooledView<const float> gradient, std::span<const
 }
 
 PooledRows<const float> OutputDist::Gradient(std::size_t index, int source) const {
-  const auto s = static_cast<std::size_t>(source);
+  const auto s = Index(source);
   const Rank& mine = ranks_[self()];
   const Layout& layout = mine.pieces[index];
   if (!InPlace(s)) return {received_.data() + first_received_[s] + layout.wire_column, mine.width()};
@@ -331,7 +330,7 @@ void OutputDist::EndBackward() {
   }
 }
 
-void OutputDist::GiveUp() noexcept {
+void OutputDist::CloseShares() noexcept {
   scaled_share_.reset();
   source_share_.reset();
   target_share_.reset();

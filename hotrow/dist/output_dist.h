@@ -14,6 +14,7 @@
 #include <span>
 #include <vector>
 
+#include "hotrow/base/index.h"
 #include "hotrow/comm/communicator.h"
 #include "hotrow/comm/share.h"
 #include "hotrow/dist/options.h"
@@ -62,8 +63,9 @@ class OutputDist {
   PooledRows<const float> Gradient(std::size_t index, int source) const;
   void EndBackward();
 
-  /// Ends what a step that failed has left open: call it while the exception passes. Else does nothing.
-  void GiveUp() noexcept;
+  /// Closes what this rank shares with others, without waiting for them: for a step that failed, while the
+  /// exception passes. Nothing is open after EndForward and EndBackward.
+  void CloseShares() noexcept;
 
   /// Bytes that went to other ranks, forward and backward, and that the permute copied, so far.
   std::int64_t forward_bytes() const { return forward_bytes_; }
@@ -92,7 +94,7 @@ class OutputDist {
   };
 
   void AddPiece(std::size_t rank, const PooledPiece& piece);
-  std::size_t self() const { return static_cast<std::size_t>(comm_.rank()); }
+  std::size_t self() const { return Index(comm_.rank()); }
   std::size_t ranks() const { return ranks_.size(); }
   bool InPlace(std::size_t rank) const { return rank == self() || comm_.shares_memory(); }
   bool shared() const { return comm_.shares_memory() && ranks() > 1; }

@@ -91,10 +91,10 @@ template <typename T>
 std::int64_t Recat::RunSc(const T* in, T* out, ThreadPool& pool) {
   constexpr std::int64_t kLanes = 16;
   constexpr std::int64_t kTile = 256;  // ids: their padding, before and after, stays in a core's first cache
-  tiles_.resize(std::max(tiles_.size(), static_cast<std::size_t>(pool.size())));
+  tiles_.resize(std::max(tiles_.size(), Index(pool.size())));
   for (Buffer<std::byte>& tile : tiles_) tile.EnsureSize(Bytes<T>(2 * kTile * kLanes));
   ForEachPart(elements_, pool, [&](std::int64_t first, std::int64_t count, int thread) {
-    T* const padded = reinterpret_cast<T*>(tiles_[static_cast<std::size_t>(thread)].data());
+    T* const padded = reinterpret_cast<T*>(tiles_[Index(thread)].data());
     T* const gathered = padded + kTile * kLanes;
     const std::uint32_t* index = index_.data() + first;
     for (std::int64_t begin = 0; begin < count; begin += kTile) {

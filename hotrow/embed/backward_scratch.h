@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 
+#include "hotrow/base/index.h"
 #include "hotrow/base/size.h"
 #include "hotrow/embed/bag_gradients.h"
 #include "hotrow/embed/reduction_units.h"
@@ -28,13 +29,12 @@ class BackwardScratch {
     EnsureSize(widest, pool);
   }
   void EnsureSize(std::int64_t dim, const ThreadPool& pool) {
-    if (threads_.size() < static_cast<std::size_t>(pool.size()))
-      threads_.resize(static_cast<std::size_t>(pool.size()));
+    if (threads_.size() < Index(pool.size())) threads_.resize(Index(pool.size()));
     for (Buffer<float>& buffer : threads_) buffer.EnsureSize(Floats(dim));
   }
 
   Rows Of(int thread, std::int64_t dim) {
-    float* data = threads_[static_cast<std::size_t>(thread)].data();
+    float* data = threads_[Index(thread)].data();
     const std::int64_t row = RoundUp(dim, 16);
     return {data, data + ReductionUnits::kMaxPartials * row};
   }

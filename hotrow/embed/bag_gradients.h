@@ -8,6 +8,7 @@
 #include <span>
 #include <vector>
 
+#include "hotrow/base/index.h"
 #include "hotrow/embed/table.h"
 #include "hotrow/sparse/keyed_jagged_tensor.h"
 
@@ -30,11 +31,10 @@ struct BagGradients {
 
   std::int64_t num_features() const { return static_cast<std::int64_t>(features.size()) / segments; }
   std::span<const FeatureGradient> segment(std::int64_t s) const {
-    return std::span(features).subspan(static_cast<std::size_t>(s * num_features()),
-                                       static_cast<std::size_t>(num_features()));
+    return std::span(features).subspan(Index(s * num_features()), Index(num_features()));
   }
   std::int64_t samples(std::int64_t s) const {
-    return features.empty() ? 0 : features[static_cast<std::size_t>(s * num_features())].bags.samples;
+    return features.empty() ? 0 : features[Index(s * num_features())].bags.samples;
   }
 };
 

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "hotrow/base/error.h"
+#include "hotrow/base/index.h"
 #include "hotrow/base/size.h"
 #include "hotrow/embed/fused_backward.h"
 #include "hotrow/embed/pooled_lookup.h"
@@ -61,7 +62,7 @@ struct EmbeddingBagCollection::Impl {
   std::vector<BagGradients> gradients;  // per table, refilled each step
 
   void CheckBatch(const KeyedJaggedTensor& batch, std::size_t places) const {
-    HOTROW_CHECK(static_cast<std::size_t>(batch.num_features()) == table_of_feature.size());
+    HOTROW_CHECK(Index(batch.num_features()) == table_of_feature.size());
     HOTROW_CHECK(places == table_of_feature.size());
   }
 };
@@ -78,7 +79,7 @@ EmbeddingBagCollection::EmbeddingBagCollection(std::vector<EmbeddingTableConfig>
     std::vector<std::size_t> features;
     for (const std::string& feature : tables[t].feature_names) {
       const auto found = std::find(feature_names.begin(), feature_names.end(), feature);
-      features.push_back(static_cast<std::size_t>(found - feature_names.begin()));
+      features.push_back(Index(found - feature_names.begin()));
     }
     impl_->features_of_table.push_back(std::move(features));
     impl_->tables.push_back(std::make_unique<EmbeddingTable>(std::move(tables[t]), TableShard{},
@@ -93,14 +94,10 @@ EmbeddingBagCollection::~EmbeddingBagCollection() = default;
 std::int64_t EmbeddingBagCollection::num_tables() const {
   return static_cast<std::int64_t>(impl_->tables.size());
 }
-EmbeddingTable& EmbeddingBagCollection::table(std::int64_t t) {
-  return *impl_->tables[static_cast<std::size_t>(t)];
-}
-const EmbeddingTable& EmbeddingBagCollection::table(std::int64_t t) const {
-  return *impl_->tables[static_cast<std::size_t>(t)];
-}
+EmbeddingTable& EmbeddingBagCollection::table(std::int64_t t) { return *impl_->tables[Index(t)]; }
+const EmbeddingTable& EmbeddingBagCollection::table(std::int64_t t) const { return *impl_->tables[Index(t)]; }
 std::int64_t EmbeddingBagCollection::TableOfFeature(std::int64_t f) const {
-  return static_cast<std::int64_t>(impl_->table_of_feature[static_cast<std::size_t>(f)]);
+  return static_cast<std::int64_t>(impl_->table_of_feature[Index(f)]);
 }
 
 void EmbeddingBagCollection::Forward(const KeyedJaggedTensor& batch, PooledView<float> out,

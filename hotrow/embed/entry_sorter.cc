@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "hotrow/base/error.h"
+#include "hotrow/base/index.h"
 #include "hotrow/base/size.h"
 
 namespace hotrow {
@@ -126,14 +127,13 @@ void EntrySorter::MakePlans(std::span<const BagGradients> tables, std::int64_t f
 
 template <typename E>
 E* EntrySorter::ChunkEntries(const Plan& plan, std::int64_t chunk) {
-  return reinterpret_cast<E*>(entries_.data() + plan.first_byte) +
-         chunks_[static_cast<std::size_t>(chunk)].first_entry;
+  return reinterpret_cast<E*>(entries_.data() + plan.first_byte) + chunks_[Index(chunk)].first_entry;
 }
 
 template <typename E>
 void EntrySorter::PartitionChunk(std::int64_t index) {
-  const Chunk& chunk = chunks_[static_cast<std::size_t>(index)];
-  const Plan& plan = plans_[static_cast<std::size_t>(chunk.plan)];
+  const Chunk& chunk = chunks_[Index(index)];
+  const Plan& plan = plans_[Index(chunk.plan)];
   const std::span<const FeatureGradient> features = plan.input->segment(chunk.segment);
   const int shift = plan.row_shift;
   std::int64_t* offsets = ChunkOffsets(plan, index);
@@ -149,7 +149,7 @@ void EntrySorter::PartitionChunk(std::int64_t index) {
   std::array<E*, std::size_t{1} << kMaxRowShift> cursors;
   E* const entries = ChunkEntries<E>(plan, index);
   for (std::int64_t b = 0; b < plan.buckets; ++b) {
-    cursors[static_cast<std::size_t>(b)] = entries + offsets[b];
+    cursors[Index(b)] = entries + offsets[b];
     offsets[b + 1] += offsets[b];
   }
 
@@ -170,7 +170,7 @@ void EntrySorter::PartitionChunk(std::int64_t index) {
           const std::int64_t id = ids[p];
           if (id < 0) continue;
           const float scale = bags.weights.empty() ? bag_scale : bags.weights.data()[p] * bag_scale;
-          *cursors[static_cast<std::size_t>(RowBits::BucketOf(id, shift))]++ =
+          *cursors[Index(RowBits::BucketOf(id, shift))]++ =
               MakeEntry<E>(RowBits::KeyOf(id, shift), bag, scale);
         }
       });
@@ -195,15 +195,14 @@ void EntrySorter::SizeScratch(ThreadPool& pool) {
   // Rounded well up: the next batch's largest bucket is a little larger or smaller, and must not allocate.
   scratch_bytes_ = std::max(
       scratch_bytes_, static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(2 * largest))));
-  if (scratch_.size() < static_cast<std::size_t>(pool.size()))
-    scratch_.resize(static_cast<std::size_t>(pool.size()));
+  if (scratch_.size() < Index(pool.size())) scratch_.resize(Index(pool.size()));
   for (Buffer<std::byte>& scratch : scratch_) scratch.EnsureSize(2 * scratch_bytes_);
 }
 
 void EntrySorter::Partition(std::span<const BagGradients> tables, BucketsFollow follow, ThreadPool& pool) {
   MakePlans(tables, kBucketsAThread * (follow == BucketsFollow::kIds ? kThreadsSupposed : pool.size()));
   pool.Run(static_cast<std::int64_t>(chunks_.size()), [&](std::int64_t task, int) {
-    const auto plan = static_cast<std::size_t>(chunks_[static_cast<std::size_t>(task)].plan);
+    const auto plan = Index(chunks_[Index(task)].plan);
     plans_[plan].scaled ? PartitionChunk<ScaledEntry>(task) : PartitionChunk<Entry>(task);
   });
   SizeScratch(pool);
@@ -225,7 +224,7 @@ template <typename E>
 std::span<E> EntrySorter::Sort(std::int64_t index, int thread) {
   const Plan& plan = PlanOfBucket(index);
   const std::int64_t bucket = index - plan.first_bucket;
-  std::byte* const scratch = scratch_[static_cast<std::size_t>(thread)].data();
+  std::byte* const scratch = scratch_[Index(thread)].data();
   E* from = reinterpret_cast<E*>(scratch);
   E* to = reinterpret_cast<E*>(scratch + scratch_bytes_);
 
@@ -243,25 +242,25 @@ std::span<E> EntrySorter::Sort(std::int64_t index, int thread) {
   std::array<std::array<std::uint32_t, (std::size_t{1} << kMaxDigitBits)>, 3>
       starts;  // 33 key bits would be too many
   for (int pass = 0; pass < passes; ++pass) {
-    std::fill_n(starts[static_cast<std::size_t>(pass)].begin(), std::size_t{1} << digit_bits, 0U);
+    std::fill_n(starts[Index(pass)].begin(), std::size_t{1} << digit_bits, 0U);
   }
   std::int64_t size = 0;
   for_each_piece([&](const E* begin, const E* end) {
     size += end - begin;
     for (const E* e = begin; e != end; ++e) {
       for (int pass = 0; pass < passes; ++pass) {
-        ++starts[static_cast<std::size_t>(pass)][(e->row >> (pass * digit_bits)) & digit_mask];
+        ++starts[Index(pass)][(e->row >> (pass * digit_bits)) & digit_mask];
       }
     }
   });
   for (int pass = 0; pass < passes; ++pass) {
     std::uint32_t sum = 0;
     for (std::uint32_t digit = 0; digit <= digit_mask; ++digit) {
-      sum += std::exchange(starts[static_cast<std::size_t>(pass)][digit], sum);
+      sum += std::exchange(starts[Index(pass)][digit], sum);
     }
   }
   const auto scatter = [&](const E* begin, const E* end, int pass) {
-    auto& start = starts[static_cast<std::size_t>(pass)];
+    auto& start = starts[Index(pass)];
     for (const E* e = begin; e != end; ++e) to[start[(e->row >> (pass * digit_bits)) & digit_mask]++] = *e;
   };
   for_each_piece([&](const E* begin, const E* end) { scatter(begin, end, 0); });
@@ -269,7 +268,7 @@ std::span<E> EntrySorter::Sort(std::int64_t index, int thread) {
     std::swap(from, to);
     scatter(from, from + size, pass);
   }
-  return {to, static_cast<std::size_t>(size)};
+  return {to, Index(size)};
 }
 
 template std::span<Entry> EntrySorter::Sort<Entry>(std::int64_t index, int thread);

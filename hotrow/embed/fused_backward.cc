@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "hotrow/base/index.h"
 #include "hotrow/optim/optimizer_factors.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -99,7 +100,7 @@ void KeysToSlots(EmbeddingTable& table, const EntrySorter::Bucket& bucket, std::
     const std::int64_t row = bucket.Row(entries[i].row);
     if (slots[row] == 0 && (count == 0 || absent[count - 1] != row)) absent[count++] = row;
   }
-  table.MakeResident({absent, static_cast<std::size_t>(count)});
+  table.MakeResident({absent, Index(count)});
   for (E& entry : entries) entry.row = slots[bucket.Row(entry.row)] - 1;
 }
 
@@ -108,14 +109,14 @@ void KeysToSlots(EmbeddingTable& table, const EntrySorter::Bucket& bucket, std::
 template <typename E>
 void FusedBackward::UpdateBucket(std::int64_t index, int thread, std::span<const BagGradients> tables) {
   const EntrySorter::Bucket bucket = sorter_.bucket(index);
-  const BagGradients& input = tables[static_cast<std::size_t>(bucket.table)];
+  const BagGradients& input = tables[Index(bucket.table)];
   EmbeddingTable& table = *input.table;
-  const OptimizerFactors& factors = factors_[static_cast<std::size_t>(bucket.table)];
+  const OptimizerFactors& factors = factors_[Index(bucket.table)];
   const std::span<E> entries = sorter_.Sort<E>(index, thread);
   BucketRows<E> rows{entries,     input.features.data(), input.num_features(),
                      bucket.code, table.view(),          bucket.bits};
   if (rows.view.slots != nullptr) {
-    KeysToSlots(table, bucket, entries, absent_[static_cast<std::size_t>(thread)].data());
+    KeysToSlots(table, bucket, entries, absent_[Index(thread)].data());
     rows.bits = {};
   }
   EntrySorter::Pad(entries);
@@ -139,8 +140,7 @@ void FusedBackward::Run(std::span<const BagGradients> tables, OptimizerStep step
   scratch_.EnsureSize(tables, pool);
   sorter_.Partition(tables, BucketsFollow::kIdsAndThreads, pool);
   if (lazy) {
-    if (absent_.size() < static_cast<std::size_t>(pool.size()))
-      absent_.resize(static_cast<std::size_t>(pool.size()));
+    if (absent_.size() < Index(pool.size())) absent_.resize(Index(pool.size()));
     for (Buffer<std::int64_t>& absent : absent_) absent.EnsureSize(sorter_.max_entries());
   }
   pool.Run(sorter_.buckets(), [&](std::int64_t task, int thread) {

@@ -9,6 +9,7 @@
 #include <hwy/highway.h>
 // clang-format on
 
+#include "hotrow/base/index.h"
 #include "hotrow/embed/row_columns-inl.h"
 
 #ifndef HOTROW_EMBED_POOLED_LOOKUP_ONCE_
@@ -103,8 +104,7 @@ void PoolSamples(const FeatureLookup& feature, const Id* HWY_RESTRICT ids, std::
         const float* ahead = view.Find(std::max<Id>(0, ids[std::min(p + kRowsAhead, last)]));
         batch.rows[batch.count] = row;
         batch.ahead[batch.count] = ahead == nullptr ? row : ahead;
-        if constexpr (kWeighted)
-          batch.weights[batch.count] = feature.bags.weights[static_cast<std::size_t>(p)];
+        if constexpr (kWeighted) batch.weights[batch.count] = feature.bags.weights[Index(p)];
         ++batch.count;
       }
       if (batch.count == 0) continue;
@@ -169,15 +169,15 @@ void PooledLookup::Run(std::span<const FeatureLookup> features, ThreadPool& pool
     if (feature.table->storage_kind() == StorageKind::kLazy)
       widest_lazy = std::max(widest_lazy, feature.table->dim());
   }
-  generated_.resize(std::max(generated_.size(), static_cast<std::size_t>(pool.size())));
+  generated_.resize(std::max(generated_.size(), Index(pool.size())));
   for (Buffer<float>& buffer : generated_) buffer.EnsureSize(kRowsAtOnce * widest_lazy);
 
   pool.Run(first_task_.back(), [&](std::int64_t task, int thread) {
     const auto next = std::upper_bound(first_task_.begin(), first_task_.end(), task);
     const std::int64_t first = *(next - 1);
-    const FeatureLookup& feature = features[static_cast<std::size_t>(next - 1 - first_task_.begin())];
+    const FeatureLookup& feature = features[Index(next - 1 - first_task_.begin())];
     const Slice samples = EvenSlice(feature.bags.samples, *next - first, task - first);
-    float* generated = generated_[static_cast<std::size_t>(thread)].data();
+    float* generated = generated_[Index(thread)].data();
     if (feature.bags.weights.empty()) {
       HWY_DYNAMIC_DISPATCH(PoolUnweighted)(feature, samples.begin, samples.end, generated);
     } else {

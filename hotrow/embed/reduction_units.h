@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "hotrow/base/error.h"
+#include "hotrow/base/index.h"
 #include "hotrow/base/size.h"
 #include "hotrow/base/tree_sum.h"
 #include "hotrow/embed/bag_gradients.h"
@@ -75,7 +76,7 @@ class ReductionUnits {
   bool SameCut(const BagGradients& input, std::int64_t units) const {
     if (units != units_ || input.segments != static_cast<std::int64_t>(segments_.size())) return false;
     for (std::int64_t s = 0; s < input.segments; ++s) {
-      if (input.samples(s) != segments_[static_cast<std::size_t>(s)]) return false;
+      if (input.samples(s) != segments_[Index(s)]) return false;
     }
     return true;
   }

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "hotrow/base/error.h"
+#include "hotrow/base/index.h"
 #include "hotrow/base/size.h"
 #include "hotrow/machine/system.h"
 
@@ -55,7 +56,7 @@ EmbeddingTable::EmbeddingTable(EmbeddingTableConfig config, const TableShard& sh
   });
   const std::span<float> states = storage_.states_apart();
   pool.Run(CeilDiv(std::ssize(states), kTaskFloats), [&](std::int64_t task, int) {
-    const auto first = static_cast<std::size_t>(task * kTaskFloats);
+    const auto first = Index(task * kTaskFloats);
     const auto part = states.subspan(first, std::min<std::size_t>(kTaskFloats, states.size() - first));
     std::fill(part.begin(), part.end(), state);
   });

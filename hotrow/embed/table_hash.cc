@@ -8,6 +8,7 @@
 #include <cstring>
 #include <vector>
 
+#include "hotrow/base/index.h"
 #include "hotrow/base/size.h"
 
 namespace hotrow {
@@ -49,7 +50,7 @@ std::uint64_t HashRows(const EmbeddingTable& table, std::int64_t width, ThreadPo
   std::atomic<std::uint64_t> total{0};
   pool.Run(CeilDiv(table.rows(), rows_a_task), [&](std::int64_t task, int) {
     const std::int64_t end = std::min(table.rows(), (task + 1) * rows_a_task);
-    std::vector<float> generated(static_cast<std::size_t>(width));
+    std::vector<float> generated(Index(width));
     Group group = start;
     std::uint64_t sum = 0;
     for (std::int64_t row = task * rows_a_task; row < end; ++row) {
@@ -84,7 +85,7 @@ std::uint64_t HashState(const EmbeddingTable& table, ThreadPool& pool) {
   if (row_wise && table.shard().first_column != 0) return 0;
   const std::int64_t plane_width = row_wise ? 1 : table.dim();
   const auto first_group = static_cast<std::uint64_t>(table.shard().first_column / 4);
-  const std::vector<float> fresh(static_cast<std::size_t>(width), InitialState(table.optimizer()));
+  const std::vector<float> fresh(Index(width), InitialState(table.optimizer()));
   return HashRows(table, width, pool, [&](const Group& group, std::int64_t row, const float*) {
     const std::int64_t slot = view.Slot(row);
     const float* state = slot < 0 ? fresh.data() : view.State(slot);

@@ -8,6 +8,7 @@
 #include <span>
 #include <string>
 
+#include "hotrow/base/index.h"
 #include "hotrow/embed/rows_view.h"
 #include "hotrow/machine/buffer.h"
 
@@ -26,8 +27,7 @@ class TableStorage {
   RowsView view() const;
   /// The states that lie apart from their rows, of all rows; empty where none do.
   std::span<float> states_apart() const {
-    return {static_cast<float*>(slots_.data()) + first_state_,
-            static_cast<std::size_t>(rows_ * layout_.apart)};
+    return {static_cast<float*>(slots_.data()) + first_state_, Index(rows_ * layout_.apart)};
   }
 
   /// Lazy only: takes `count` consecutive zeroed slots and returns the first. Thread-safe. Throws Error

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <span>
 
+#include "hotrow/base/index.h"
 #include "hotrow/base/size.h"
 #include "hotrow/embed/mean_square.h"
 #include "hotrow/embed/row_kernels.h"
@@ -39,11 +40,11 @@ void TouchedRowSum::Run(const BagGradients& input, std::int64_t units, ThreadPoo
   scratch_.EnsureSize(tables, pool);
   sorter_.Partition(tables, BucketsFollow::kIds, pool);
   const bool scaled = sorter_.buckets() > 0 && sorter_.bucket(0).scaled;
-  first_of_bucket_.assign(static_cast<std::size_t>(sorter_.buckets()) + 1, 0);
+  first_of_bucket_.assign(Index(sorter_.buckets()) + 1, 0);
   // A bucket is sorted twice, to count its rows and to sum them: cheaper than gradients with room for every
   // entry.
   pool.Run(sorter_.buckets(), [&](std::int64_t task, int thread) {
-    std::int64_t* rows = &first_of_bucket_[static_cast<std::size_t>(task) + 1];
+    std::int64_t* rows = &first_of_bucket_[Index(task) + 1];
     scaled ? SortBucket<ScaledEntry>(task, thread, rows) : SortBucket<Entry>(task, thread, rows);
   });
   for (std::size_t b = 1; b < first_of_bucket_.size(); ++b) first_of_bucket_[b] += first_of_bucket_[b - 1];
@@ -51,7 +52,7 @@ void TouchedRowSum::Run(const BagGradients& input, std::int64_t units, ThreadPoo
   out.rows.EnsureSize(out.count);
   out.gradients.EnsureSize(out.count * input.table->dim());
   pool.Run(sorter_.buckets(), [&](std::int64_t task, int thread) {
-    const std::int64_t first = first_of_bucket_[static_cast<std::size_t>(task)];
+    const std::int64_t first = first_of_bucket_[Index(task)];
     scaled ? SumBucket<ScaledEntry>(task, thread, input, first, out)
            : SumBucket<Entry>(task, thread, input, first, out);
   });
@@ -66,7 +67,7 @@ void ApplyToRows(EmbeddingTable& table, OptimizerStep step, const TouchedRows& t
     const std::int64_t first = task * kRowsATask;
     const std::int64_t count = std::min(kRowsATask, touched.count - first);
     const std::int64_t* rows = touched.rows.data() + first;
-    table.MakeResident({rows, static_cast<std::size_t>(count)});
+    table.MakeResident({rows, Index(count)});
     UpdateRowBlock({table.view(), rows, 0, count, touched.gradients.data() + first * dim}, table.optimizer(),
                    factors, mean_squares == nullptr ? nullptr : mean_squares + first,
                    scratch.Of(thread, dim));

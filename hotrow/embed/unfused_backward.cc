@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "hotrow/base/error.h"
+#include "hotrow/base/index.h"
 #include "hotrow/base/size.h"
 #include "hotrow/embed/row_kernels.h"
 
@@ -41,7 +42,7 @@ std::int64_t UnfusedBackward::GradientBytes(std::int64_t rows, std::int64_t dim)
 template <typename E>
 void UnfusedBackward::StoreBucket(std::int64_t index, int thread, std::span<const BagGradients> tables) {
   const EntrySorter::Bucket bucket = sorter_.bucket(index);
-  const auto t = static_cast<std::size_t>(bucket.table);
+  const auto t = Index(bucket.table);
   const std::int64_t dim = tables[t].table->dim();
   const std::span<E> entries = sorter_.Sort<E>(index, thread);
   EntrySorter::Pad(entries);

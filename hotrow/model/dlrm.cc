@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "hotrow/base/error.h"
+#include "hotrow/base/index.h"
 #include "hotrow/dense/bce.h"
 #include "hotrow/dense/cross_net.h"
 #include "hotrow/dense/dot_interaction.h"
@@ -104,14 +105,14 @@ std::vector<Linear*> DlrmTower::linears() {
 
 void DlrmTower::Initialize(std::uint64_t seed, ThreadPool& pool) {
   const auto initialize_linear = [&](const LinearSpec& spec) {
-    const std::int64_t fan_in = parameters_.list()[static_cast<std::size_t>(spec.weight)].rows;
+    const std::int64_t fan_in = parameters_.list()[Index(spec.weight)].rows;
     const double bound = fan_in > 0 ? 1.0 / std::sqrt(static_cast<double>(fan_in)) : 0.0;
     InitUniform(parameters_, spec.weight, bound, seed, pool);
     InitUniform(parameters_, spec.bias.value(), bound, seed, pool);
   };
   for (const Linear& layer : dense_arch_->layers()) initialize_linear(layer.spec());
   for (const Linear* layer : interaction_->linears()) {
-    const Parameter& weight = parameters_.list()[static_cast<std::size_t>(layer->spec().weight)];
+    const Parameter& weight = parameters_.list()[Index(layer->spec().weight)];
     InitNormal(parameters_, layer->spec().weight,
                std::sqrt(2.0 / static_cast<double>(weight.rows + weight.columns)), seed, pool);
   }
@@ -124,7 +125,7 @@ std::unique_ptr<TowerWorkspace> DlrmTower::MakeWorkspace(std::int64_t max_rows) 
 }
 
 void DlrmTower::PackJob(std::int64_t job) {
-  const LayerPack& pack = pack_jobs_[static_cast<std::size_t>(job)];
+  const LayerPack& pack = pack_jobs_[Index(job)];
   pack.layer->Pack(pack.number);
 }
 
@@ -145,7 +146,7 @@ DlrmTower::Activations DlrmTower::ForwardRows(const TowerBatch& rows, Workspace&
 void DlrmTower::BackwardRows(const TowerBatch& rows, const Activations& kept, Accumulate accumulate,
                              float* gradient, Workspace& workspace) const {
   const auto list = parameters_.list();
-  const auto offset = [&](std::int64_t index) { return list[static_cast<std::size_t>(index)].offset; };
+  const auto offset = [&](std::int64_t index) { return list[Index(index)].offset; };
   const float* dlogits = workspace.arena.at(workspace.dlogits);
   float* dbias = gradient + offset(*output_.bias);
   if (accumulate == Accumulate::kNo) *dbias = 0.0F;

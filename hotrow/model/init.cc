@@ -7,6 +7,7 @@
 #include <numbers>
 #include <vector>
 
+#include "hotrow/base/index.h"
 #include "hotrow/base/rng.h"
 #include "hotrow/base/size.h"
 
@@ -19,14 +20,13 @@ using Words = std::array<std::uint32_t, 4>;
 template <typename Value>
 void Fill(Parameters& parameters, std::int64_t index, std::uint64_t seed, ThreadPool& pool, Value&& value) {
   constexpr std::int64_t kElementsATask = 1 << 16;
-  const Parameter& parameter = parameters.list()[static_cast<std::size_t>(index)];
+  const Parameter& parameter = parameters.list()[Index(index)];
   const std::uint64_t key = MixSeed(seed, XXH3_64bits(parameter.name.data(), parameter.name.size()));
-  std::vector<float> values(static_cast<std::size_t>(parameter.size()));
+  std::vector<float> values(Index(parameter.size()));
   pool.Run(CeilDiv(parameter.size(), kElementsATask), [&](std::int64_t task, int) {
     const std::int64_t end = std::min(parameter.size(), (task + 1) * kElementsATask);
     for (std::int64_t i = task * kElementsATask; i < end; ++i) {
-      values[static_cast<std::size_t>(i)] =
-          value(RandomWords(key, RandomStream::kDenseInit, static_cast<std::uint64_t>(i), 0));
+      values[Index(i)] = value(RandomWords(key, RandomStream::kDenseInit, static_cast<std::uint64_t>(i), 0));
     }
   });
   parameters.Import(index, values, parameters.weights());

@@ -46,9 +46,8 @@ TablePlan EmptyPlan(const TableShape& table, ShardingType sharding) {
 double IdsByWidth(const TableShape& table) { return table.ids_per_sample * static_cast<double>(table.dim); }
 
 double Bytes(const TableShape& table) {
-  const double floats = static_cast<double>(table.dim) * static_cast<double>(1 + table.state_per_element) +
-                        static_cast<double>(table.state_per_row);
-  return static_cast<double>(table.rows) * floats * sizeof(float);
+  const auto dim = static_cast<double>(table.dim);
+  return static_cast<double>(table.rows) * (dim + table.StateOfRow(dim)) * sizeof(float);
 }
 
 // Place of each piece among `bins`: the costliest first, each to the bin whose larger cost stays the least.

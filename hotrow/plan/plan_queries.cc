@@ -57,11 +57,9 @@ std::vector<RankBytes> BytesPerRank(const ShardingPlan& plan, std::span<const Ta
   for (std::size_t t = 0; t < model.size(); ++t) {
     for (const PlanShard& shard : plan.tables[t].shards) {
       RankBytes& rank = bytes[Index(shard.rank)];
-      const std::int64_t state =
-          CheckedAdd(CheckedMul(shard.columns, model[t].state_per_element), model[t].state_per_row);
       const std::int64_t row_bytes = CheckedMul(shard.rows, kFloat);
       rank.weights = CheckedAdd(rank.weights, CheckedMul(row_bytes, shard.columns));
-      rank.state = CheckedAdd(rank.state, CheckedMul(row_bytes, state));
+      rank.state = CheckedAdd(rank.state, CheckedMul(row_bytes, model[t].StateOfRow(shard.columns)));
       CheckedAdd(rank.weights, rank.state);
     }
   }

@@ -30,9 +30,7 @@ void AddTable(const TablePlan& table, const TableShape* shape, double world, dou
     if (first) ++load.tables;
     held->second = std::max(held->second, share);
     if (shape == nullptr) continue;
-    load.state_bytes +=
-        rows * sizeof(float) *
-        (columns * static_cast<double>(shape->state_per_element) + static_cast<double>(shape->state_per_row));
+    load.state_bytes += rows * shape->StateOfRow(columns) * sizeof(float);
   }
   if (shape == nullptr) return;
   for (const auto& [rank, share] : share_of_ids) {

@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "hotrow/base/size.h"
+
 namespace hotrow {
 
 struct TableShape {
@@ -15,6 +17,15 @@ struct TableShape {
   /// each shard (row-wise Adagrad 1: every column shard of a row keeps the same accumulator).
   std::int64_t state_per_element = 0;
   std::int64_t state_per_row = 0;
+  /// Floats of optimizer state that a shard of `columns` columns keeps for a row. Throws Error where that
+  /// does not fit in 63 bits; as a double, for plans that may not be valid, it is never refused.
+  std::int64_t StateOfRow(std::int64_t columns) const {
+    return CheckedAdd(CheckedMul(columns, state_per_element), state_per_row);
+  }
+  double StateOfRow(double columns) const {
+    return columns * static_cast<double>(state_per_element) + static_cast<double>(state_per_row);
+  }
+
   double ids_per_sample = 0;           ///< of all its features together; a mean where bags vary
   std::vector<std::int64_t> features;  ///< positions, among the batch's keys, of those that look up here
 };

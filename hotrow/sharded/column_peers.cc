@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "hotrow/base/error.h"
+#include "hotrow/base/index.h"
 #include "hotrow/base/size.h"
 #include "hotrow/comm/collectives.h"
 #include "hotrow/embed/mean_square.h"
@@ -57,23 +58,22 @@ void ColumnPeers::SumShard(const BagGradients& shard, BackwardKernel kernel, std
 
 // Sends own_sums_, the own shards' sums one after another, to every rank that has a peer; all ranks call it.
 void ColumnPeers::Exchange(std::int64_t rows) {
-  std::vector<std::int64_t> groups(static_cast<std::size_t>(comm_.size()));  // of each rank
-  for (const Peer& peer : peers_) groups[static_cast<std::size_t>(peer.rank)] += peer.groups;
+  std::vector<std::int64_t> groups(Index(comm_.size()));  // of each rank
+  for (const Peer& peer : peers_) groups[Index(peer.rank)] += peer.groups;
   std::vector<std::int64_t> first(1, 0);
   for (const std::int64_t of_rank : groups) first.push_back(first.back() + of_rank * rows);
   received_.EnsureSize(first.back());
   Parts<float> parts(comm_);
   for (int r = 0; r < comm_.size(); ++r) {
-    const auto rank = static_cast<std::size_t>(r);
+    const auto rank = Index(r);
     if (groups[rank] == 0) continue;
     parts.Send(r, own_sums_.span());
     if (r != comm_.rank()) sent_bytes_ += static_cast<std::int64_t>(own_sums_.span().size_bytes());
-    parts.Receive(r, received_.span().subspan(static_cast<std::size_t>(first[rank]),
-                                              static_cast<std::size_t>(first[rank + 1] - first[rank])));
+    parts.Receive(r, received_.span().subspan(Index(first[rank]), Index(first[rank + 1] - first[rank])));
   }
   parts.Start(comm_).Wait();
   for (Peer& peer : peers_) {
-    std::int64_t& next = first[static_cast<std::size_t>(peer.rank)];
+    std::int64_t& next = first[Index(peer.rank)];
     peer.sums = received_.data() + next;
     next += peer.groups * rows;
   }
@@ -82,7 +82,7 @@ void ColumnPeers::Exchange(std::int64_t rows) {
 void ColumnPeers::MeanOverPeers(const TablePlan& table, std::int64_t rows) {
   mean_squares_.EnsureSize(rows);
   pool_.Run(CeilDiv(rows, kRowsATask), [&](std::int64_t task, int) {
-    std::vector<float> row_sums(static_cast<std::size_t>(SquareGroups(table.dim)));
+    std::vector<float> row_sums(Index(SquareGroups(table.dim)));
     for (std::int64_t i = task * kRowsATask; i < std::min(rows, (task + 1) * kRowsATask); ++i) {
       for (const Peer& peer : peers_)
         std::copy_n(peer.sums + i * peer.groups, peer.groups, row_sums.data() + peer.first_group);

@@ -12,12 +12,12 @@
 namespace hotrow {
 
 struct HeldShard {
-  std::int64_t table = 0;  ///< of the model
+  std::int64_t table_index = 0;  ///< in the model
   PlanShard place;
-  std::unique_ptr<EmbeddingTable> rows;
-  std::vector<std::int64_t> features;  ///< positions among the batch's keys, in the table's order
-  bool replica = false;                ///< of a data_parallel table: looks up its own rank's samples alone
-  std::size_t first_piece = 0;         ///< features' pieces in the output dist follow one another from here
+  std::unique_ptr<EmbeddingTable> table;  ///< of these rows and columns
+  std::vector<std::int64_t> features;     ///< positions among the batch's keys, in the table's order
+  bool replica = false;                   ///< of a data_parallel table: looks up its own rank's samples alone
+  std::size_t first_piece = 0;  ///< features' pieces in the output dist follow one another from here
 };
 
 }  // namespace hotrow

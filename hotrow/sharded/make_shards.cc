@@ -67,9 +67,9 @@ std::vector<HeldShard> MakeShards(const ShardingPlan& plan, const std::vector<Em
     const TablePlan& table = plan.tables[Index(held.table)];
     if (RowsAreSplit(table, plan.world)) config.pooling = PoolingType::kSum;  // the samples' ranks divide
     HeldShard shard;
-    shard.table = held.table;
+    shard.table_index = held.table;
     shard.place = held.shard;
-    shard.rows = std::make_unique<EmbeddingTable>(
+    shard.table = std::make_unique<EmbeddingTable>(
         std::move(config),
         TableShard{held.shard.first_row, held.shard.rows, held.shard.first_column, held.shard.columns},
         options.storage, held.table, options.seed, pool);

@@ -21,8 +21,8 @@ std::vector<std::span<T>> Parted(Buffer<T>& buffer, const std::vector<std::int64
 
 // Every rank's sums of every table into gathered_.
 void Replicas::Gather(std::span<const BagGradients> tables) {
-  const auto ranks = static_cast<std::size_t>(comm_.size());
-  const auto self = static_cast<std::size_t>(comm_.rank());
+  const auto ranks = Index(comm_.size());
+  const auto self = Index(comm_.rank());
   std::vector<std::int64_t> mine;
   for (const Sums& sums : own_) mine.push_back(sums.count);
   std::vector<std::int64_t> counts(ranks * mine.size());

@@ -4,6 +4,7 @@
 #include <tuple>
 #include <vector>
 
+#include "hotrow/base/index.h"
 #include "hotrow/base/size.h"
 #include "hotrow/comm/collectives.h"
 
@@ -35,23 +36,23 @@ void GatherRows(const TablePlan& table, std::int64_t table_index, std::span<cons
   const std::vector<PlanShard> sources = Sources(table);
   std::vector<float> mine;
   for (const HeldShard& shard : shards) {  // in the order of `sources`
-    if (shard.table != table_index || (shard.replica && comm.rank() != 0)) continue;
+    if (shard.table_index != table_index || (shard.replica && comm.rank() != 0)) continue;
     const Slice rows = Overlap(shard.place, first_row, count);
     if (rows.size() == 0) continue;
     const std::size_t begin = mine.size();
-    mine.resize(begin + static_cast<std::size_t>(rows.size() * shard.place.columns));
-    shard.rows->ReadRows(rows.begin - shard.place.first_row, rows.size(), mine.data() + begin);
+    mine.resize(begin + Index(rows.size() * shard.place.columns));
+    shard.table->ReadRows(rows.begin - shard.place.first_row, rows.size(), mine.data() + begin);
   }
-  std::vector<std::vector<float>> received(static_cast<std::size_t>(comm.size()));
+  std::vector<std::vector<float>> received(Index(comm.size()));
   Parts<float> parts(comm);
   parts.Send(0, mine);
   if (comm.rank() == 0) {
     for (const PlanShard& shard : sources) {
-      std::vector<float>& of_rank = received[static_cast<std::size_t>(shard.rank)];
+      std::vector<float>& of_rank = received[Index(shard.rank)];
       const std::int64_t floats = Overlap(shard, first_row, count).size() * shard.columns;
-      of_rank.resize(of_rank.size() + static_cast<std::size_t>(floats));
+      of_rank.resize(of_rank.size() + Index(floats));
     }
-    for (int r = 0; r < comm.size(); ++r) parts.Receive(r, received[static_cast<std::size_t>(r)]);
+    for (int r = 0; r < comm.size(); ++r) parts.Receive(r, received[Index(r)]);
   }
   parts.Start(comm).Wait();
   if (comm.rank() != 0) return;
@@ -59,7 +60,7 @@ void GatherRows(const TablePlan& table, std::int64_t table_index, std::span<cons
   for (const std::vector<float>& of_rank : received) next.push_back(of_rank.data());
   for (const PlanShard& shard : sources) {
     const Slice rows = Overlap(shard, first_row, count);
-    const float*& from = next[static_cast<std::size_t>(shard.rank)];
+    const float*& from = next[Index(shard.rank)];
     for (std::int64_t row = rows.begin; row < rows.end; ++row) {
       std::copy_n(from, shard.columns, out + (row - first_row) * table.dim + shard.first_column);
       from += shard.columns;
@@ -71,7 +72,7 @@ void SetRows(std::int64_t table_index, std::span<HeldShard> shards, std::int64_t
              std::int64_t count, std::int64_t dim, const float* in) {
   std::vector<float> part;
   for (HeldShard& shard : shards) {
-    if (shard.table != table_index) continue;
+    if (shard.table_index != table_index) continue;
     const Slice rows = Overlap(shard.place, first_row, count);
     if (rows.size() == 0) continue;
     part.clear();
@@ -79,7 +80,7 @@ void SetRows(std::int64_t table_index, std::span<HeldShard> shards, std::int64_t
       const float* from = in + (row - first_row) * dim + shard.place.first_column;
       part.insert(part.end(), from, from + shard.place.columns);
     }
-    shard.rows->WriteRows(rows.begin - shard.place.first_row, rows.size(), part.data());
+    shard.table->WriteRows(rows.begin - shard.place.first_row, rows.size(), part.data());
   }
 }
 

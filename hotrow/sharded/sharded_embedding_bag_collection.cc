@@ -123,23 +123,23 @@ ShardedEmbeddingBagCollection::Impl::Impl(std::vector<EmbeddingTableConfig> tabl
 }
 
 FeatureBags ShardedEmbeddingBagCollection::Impl::Bags(int slot, std::int64_t feature, int source) const {
-  if (alone()) return slots[static_cast<std::size_t>(slot)].batch->feature(feature);
+  if (alone()) return slots[Index(slot)].batch->feature(feature);
   return input->bags(slot, place_of_feature[Index(feature)], source);
 }
 
 void ShardedEmbeddingBagCollection::Impl::AddLookups(int slot, PooledView<float> out) {
-  const KeyedJaggedTensor& batch = *slots[static_cast<std::size_t>(slot)].batch;
+  const KeyedJaggedTensor& batch = *slots[Index(slot)].batch;
   lookups.clear();
   for (const HeldShard& shard : shards) {
     for (std::size_t i = 0; i < shard.features.size(); ++i) {
       const std::int64_t f = shard.features[i];
       if (shard.replica) {
-        lookups.push_back({shard.rows.get(), batch.feature(f), out.Row(f, 0), out.places[Index(f)].stride});
+        lookups.push_back({shard.table.get(), batch.feature(f), out.Row(f, 0), out.places[Index(f)].stride});
         continue;
       }
       for (int r = 0; r < comm.size(); ++r) {
         const PooledRows<float> place = output.Place(shard.first_piece + i, r);
-        lookups.push_back({shard.rows.get(), Bags(slot, f, r), place.data, place.stride});
+        lookups.push_back({shard.table.get(), Bags(slot, f, r), place.data, place.stride});
       }
     }
   }
@@ -147,7 +147,7 @@ void ShardedEmbeddingBagCollection::Impl::AddLookups(int slot, PooledView<float>
 
 void ShardedEmbeddingBagCollection::Impl::FillGradients(const HeldShard& shard, int slot,
                                                         BagGradients& out) const {
-  out.table = shard.rows.get();
+  out.table = shard.table.get();
   out.segments = comm.size();
   out.features.clear();
   for (int r = 0; r < comm.size(); ++r) {
@@ -160,8 +160,8 @@ void ShardedEmbeddingBagCollection::Impl::FillGradients(const HeldShard& shard, 
 
 BagGradients ShardedEmbeddingBagCollection::Impl::ReplicaGradients(const HeldShard& shard, int slot,
                                                                    PooledView<const float> gradient) const {
-  const KeyedJaggedTensor& batch = *slots[static_cast<std::size_t>(slot)].batch;
-  BagGradients own{shard.rows.get(), {}};
+  const KeyedJaggedTensor& batch = *slots[Index(slot)].batch;
+  BagGradients own{shard.table.get(), {}};
   for (const std::int64_t f : shard.features)
     own.features.push_back({batch.feature(f), gradient.Row(f, 0), gradient.places[Index(f)].stride});
   return own;
@@ -171,7 +171,7 @@ void ShardedEmbeddingBagCollection::Impl::UpdateShards(int slot, std::int64_t un
   gradients.resize(shards.size());
   std::size_t count = 0;
   for (const HeldShard& shard : shards) {
-    if (shard.replica || table_has_peers[Index(shard.table)]) continue;
+    if (shard.replica || table_has_peers[Index(shard.table_index)]) continue;
     FillGradients(shard, slot, gradients[count++]);
   }
   const std::span<const BagGradients> filled(gradients.data(), count);
@@ -188,7 +188,7 @@ void ShardedEmbeddingBagCollection::Impl::UpdateColumnPeers(int slot, std::int64
     if (!table_has_peers[t]) continue;
     std::vector<BagGradients> of_table;
     for (const HeldShard& shard : shards) {
-      if (Index(shard.table) == t) FillGradients(shard, slot, of_table.emplace_back());
+      if (Index(shard.table_index) == t) FillGradients(shard, slot, of_table.emplace_back());
     }
     peers.Update(plan.tables[t], of_table, options.kernel, units, step);
   }
@@ -217,8 +217,8 @@ void ShardedEmbeddingBagCollection::StartInputDist(const KeyedJaggedTensor& batc
                                                    std::span<const std::int64_t> samples) {
   Impl& impl = *impl_;
   const TracedPhase phase(impl.phases, impl.tracer, Phase::kInputDist);
-  HOTROW_CHECK(static_cast<std::size_t>(batch.num_features()) == impl.table_of_feature.size());
-  Impl::Slot& own = impl.slots[static_cast<std::size_t>(slot)];
+  HOTROW_CHECK(Index(batch.num_features()) == impl.table_of_feature.size());
+  Impl::Slot& own = impl.slots[Index(slot)];
   own.batch = &batch;
   for (std::size_t f = 0; f < impl.feature_needs_scale.size(); ++f) {
     if (!impl.feature_needs_scale[f]) continue;
@@ -256,13 +256,14 @@ void ShardedEmbeddingBagCollection::FinishInputDist(int slot) {
 
 namespace {
 
-// On the way out of a step that failed, ends what the output dist has open.
-class StepGuard {
+// Closes, when its scope ends, what the output dist has open: after a step that failed, since one that went
+// well has closed it.
+class CloseSharesAtExit {
  public:
-  explicit StepGuard(OutputDist& output) : output_(output) {}
-  ~StepGuard() { output_.GiveUp(); }
-  StepGuard(const StepGuard&) = delete;
-  StepGuard& operator=(const StepGuard&) = delete;
+  explicit CloseSharesAtExit(OutputDist& output) : output_(output) {}
+  ~CloseSharesAtExit() { output_.CloseShares(); }
+  CloseSharesAtExit(const CloseSharesAtExit&) = delete;
+  CloseSharesAtExit& operator=(const CloseSharesAtExit&) = delete;
 
  private:
   OutputDist& output_;
@@ -272,8 +273,8 @@ class StepGuard {
 
 void ShardedEmbeddingBagCollection::Forward(int slot, PooledView<float> out) {
   Impl& impl = *impl_;
-  const StepGuard guard(impl.output);
-  const Impl::Slot& own = impl.slots[static_cast<std::size_t>(slot)];
+  const CloseSharesAtExit guard(impl.output);
+  const Impl::Slot& own = impl.slots[Index(slot)];
   const std::int64_t before = impl.output.forward_bytes();
   {
     const TracedPhase phase(impl.phases, impl.tracer, Phase::kOutputDist);
@@ -293,8 +294,8 @@ void ShardedEmbeddingBagCollection::Forward(int slot, PooledView<float> out) {
 void ShardedEmbeddingBagCollection::Backward(int slot, PooledView<const float> gradient,
                                              std::int64_t reduction_units, OptimizerStep step) {
   Impl& impl = *impl_;
-  const StepGuard guard(impl.output);
-  const Impl::Slot& own = impl.slots[static_cast<std::size_t>(slot)];
+  const CloseSharesAtExit guard(impl.output);
+  const Impl::Slot& own = impl.slots[Index(slot)];
   {
     const TracedPhase phase(impl.phases, impl.tracer, Phase::kGradDist);
     const std::int64_t before = impl.output.backward_bytes();
@@ -334,7 +335,7 @@ std::vector<std::int64_t> ShardedEmbeddingBagCollection::FeatureDims() const {
 std::uint64_t ShardedEmbeddingBagCollection::WeightsHash() const {
   std::uint64_t sum = 0;
   for (const HeldShard& shard : impl_->shards) {
-    if (!shard.replica || impl_->comm.rank() == 0) sum += HashWeights(*shard.rows, impl_->pool);
+    if (!shard.replica || impl_->comm.rank() == 0) sum += HashWeights(*shard.table, impl_->pool);
   }
   return sum;
 }
@@ -342,7 +343,7 @@ std::uint64_t ShardedEmbeddingBagCollection::WeightsHash() const {
 std::uint64_t ShardedEmbeddingBagCollection::StateHash() const {
   std::uint64_t sum = 0;
   for (const HeldShard& shard : impl_->shards) {
-    if (!shard.replica || impl_->comm.rank() == 0) sum += HashState(*shard.rows, impl_->pool);
+    if (!shard.replica || impl_->comm.rank() == 0) sum += HashState(*shard.table, impl_->pool);
   }
   return sum;
 }
@@ -350,7 +351,8 @@ std::uint64_t ShardedEmbeddingBagCollection::StateHash() const {
 std::uint64_t ShardedEmbeddingBagCollection::ReplicaHash() const {
   std::uint64_t sum = 0;
   for (const HeldShard& shard : impl_->shards) {
-    if (shard.replica) sum += HashWeights(*shard.rows, impl_->pool) + 3 * HashState(*shard.rows, impl_->pool);
+    if (shard.replica)
+      sum += HashWeights(*shard.table, impl_->pool) + 3 * HashState(*shard.table, impl_->pool);
   }
   return sum;
 }
@@ -367,21 +369,21 @@ void ShardedEmbeddingBagCollection::WriteRows(std::int64_t t, std::int64_t first
 
 std::vector<const EmbeddingTable*> ShardedEmbeddingBagCollection::shards() const {
   std::vector<const EmbeddingTable*> out;
-  for (const HeldShard& shard : impl_->shards) out.push_back(shard.rows.get());
+  for (const HeldShard& shard : impl_->shards) out.push_back(shard.table.get());
   return out;
 }
 
 std::int64_t ShardedEmbeddingBagCollection::LogicalBytes() const {
   std::int64_t bytes = 0;
   for (const HeldShard& shard : impl_->shards) {
-    if (!shard.replica || impl_->comm.rank() == 0) bytes += shard.rows->LogicalBytes();
+    if (!shard.replica || impl_->comm.rank() == 0) bytes += shard.table->LogicalBytes();
   }
   return bytes;
 }
 
 std::int64_t ShardedEmbeddingBagCollection::ResidentBytes() const {
   std::int64_t bytes = 0;
-  for (const HeldShard& shard : impl_->shards) bytes += shard.rows->ResidentBytes();
+  for (const HeldShard& shard : impl_->shards) bytes += shard.table->ResidentBytes();
   return bytes;
 }
 

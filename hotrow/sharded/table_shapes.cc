@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "hotrow/base/error.h"
+#include "hotrow/base/index.h"
 
 namespace hotrow {
 
@@ -27,7 +28,7 @@ std::vector<TableShape> TableShapes(const std::vector<EmbeddingTableConfig>& tab
       const auto place =
           std::find(feature_names.begin(), feature_names.end(), feature) - feature_names.begin();
       shape.features.push_back(place);
-      shape.ids_per_sample += ids_per_sample.empty() ? 1.0 : ids_per_sample[static_cast<std::size_t>(place)];
+      shape.ids_per_sample += ids_per_sample.empty() ? 1.0 : ids_per_sample[Index(place)];
     }
     shapes.push_back(std::move(shape));
   }

@@ -53,9 +53,7 @@ void DataParallelTower::StartReduce(std::span<const float* const> own) {
   const Slice slice = ReduceSlice(comm_, std::ssize(sum), comm_.rank());
   const bool any = std::any_of(own_.begin(), own_.end(), [](const float* unit) { return unit != nullptr; });
   const std::int64_t before = comm_.sent(Op::kReduceScatter);
-  sum_.StartReduceScatter(
-      comm_, sum, sum.subspan(static_cast<std::size_t>(slice.begin), static_cast<std::size_t>(slice.size())),
-      any);
+  sum_.StartReduceScatter(comm_, sum, sum.subspan(Index(slice.begin), Index(slice.size())), any);
   moved_bytes_ += comm_.sent(Op::kReduceScatter) - before;
 }
 
@@ -64,16 +62,16 @@ void DataParallelTower::SumOwnUnits() {
   if (num_units_ == 1) return;
   constexpr std::int64_t kPart = 1 << 14;
   const std::int64_t size = tower().parameters().padded_size();
-  sources_.resize(static_cast<std::size_t>(pool_.size()));
+  sources_.resize(Index(pool_.size()));
   pool_.Run(CeilDiv(size, kPart), [&](std::int64_t part, int thread) {
     const std::int64_t begin = part * kPart;
     const std::int64_t count = std::min(kPart, size - begin);
-    std::vector<const float*>& units = sources_[static_cast<std::size_t>(thread)];
+    std::vector<const float*>& units = sources_[Index(thread)];
     units.clear();
     for (std::int64_t u = 0; u < num_units_; ++u) {
       float* unit = gradients_->at(u).data() + begin;
       // What leaves any sum's bits alone stands in for a unit without samples.
-      if (own_[static_cast<std::size_t>(u)] == nullptr) std::fill_n(unit, count, -0.0F);
+      if (own_[Index(u)] == nullptr) std::fill_n(unit, count, -0.0F);
       units.push_back(unit);
     }
     TreeSum<float>(units, count, gradients_->at(0).data() + begin);
@@ -182,7 +180,7 @@ void DataParallelTower::UpdateSlice(OptimizerStep step) {
     update_.Run({begin, std::min(mine.end, begin + DenseUpdate::kPart)});
   });
   const std::int64_t before = comm_.sent();
-  StartAllGatherSlices<float>(comm_, {parameters.weights(), static_cast<std::size_t>(size)}).Wait();
+  StartAllGatherSlices<float>(comm_, {parameters.weights(), Index(size)}).Wait();
   moved_bytes_ += comm_.sent() - before;
   tower().Pack(pool_);
 }
@@ -209,9 +207,7 @@ std::uint64_t DataParallelTower::StateHash() {
     // Elsewhere than in a rank's own slice the state was never written.
     const std::span<float> state = shared_->optimizer.state();
     for (std::int64_t plane = 0; plane * size < std::ssize(state); ++plane) {
-      StartAllGatherSlices<float>(
-          comm_, state.subspan(static_cast<std::size_t>(plane * size), static_cast<std::size_t>(size)))
-          .Wait();
+      StartAllGatherSlices<float>(comm_, state.subspan(Index(plane * size), Index(size))).Wait();
     }
   }
   return comm_.rank() == 0 ? shared_->optimizer.StateHash(tower().parameters()) : 0;

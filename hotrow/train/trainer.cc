@@ -66,17 +66,17 @@ Trainer::Trainer(const TrainerConfig& config, std::unique_ptr<Communicator> own,
   for (std::int64_t f = 0; f < config_.model.num_features(); ++f) {
     table_rows_.push_back(embeddings_.table_config(embeddings_.TableOfFeature(f)).num_embeddings);
   }
-  present_gradients_.resize(static_cast<std::size_t>(dense_.num_units()));
+  present_gradients_.resize(Index(dense_.num_units()));
   unit_losses_.resize(present_gradients_.size());
   unit_weights_.resize(present_gradients_.size());
-  workspaces_.resize(static_cast<std::size_t>(pool.size()));
+  workspaces_.resize(Index(pool.size()));
   Verify();
 }
 
 void Trainer::CheckBatch(const Batch& batch, bool labels) const {
-  const auto samples = static_cast<std::size_t>(batch.size);
+  const auto samples = Index(batch.size);
   HOTROW_CHECK(batch.size >= 0);
-  HOTROW_CHECK(batch.dense.size() == samples * static_cast<std::size_t>(config_.model.num_dense));
+  HOTROW_CHECK(batch.dense.size() == samples * Index(config_.model.num_dense));
   HOTROW_CHECK(batch.sparse.batch_size() == batch.size);
   HOTROW_CHECK(batch.sparse.num_features() == config_.model.num_features());
   HOTROW_CHECK(!labels || batch.labels.size() == samples);
@@ -121,7 +121,7 @@ std::int64_t Trainer::products_made() const {
   return products;
 }
 
-TowerWorkspace& Trainer::Workspace(int thread) { return *workspaces_[static_cast<std::size_t>(thread)]; }
+TowerWorkspace& Trainer::Workspace(int thread) { return *workspaces_[Index(thread)]; }
 
 // EvenSlice gives the first units the larger parts, so a rank's slice is cut as the global batch is.
 Slice Trainer::UnitSlice(std::int64_t samples, std::int64_t unit) const {
@@ -145,7 +145,7 @@ void Trainer::RunTower(const Batch& batch, double gradient_scale) {
   UnitGradients& gradients = dense_.gradients();
   TaskClock units(dense_.num_units(), pool_.size());
   pool_.Run(dense_.num_units(), [&](std::int64_t u, int thread) {
-    const auto index = static_cast<std::size_t>(u);
+    const auto index = Index(u);
     const Slice rows = UnitSlice(batch.size, u);
     present_gradients_[index] = nullptr;
     if (rows.size() > 0) {
@@ -206,7 +206,7 @@ OptimizerStep Trainer::StepOfOptimizers() const { return {step_, RateFactor(conf
 void Trainer::StartBatch(Batch& batch, int slot, InFlight& flight) {
   flight.samples = batch.rank_samples;
   if (flight.samples.empty()) flight.samples = AllGather(comm_, batch.size);
-  HOTROW_CHECK(flight.samples[static_cast<std::size_t>(comm_.rank())] == batch.size);
+  HOTROW_CHECK(flight.samples[Index(comm_.rank())] == batch.size);
   embeddings_.StartInputDist(batch.sparse, slot, flight.samples);
   flight.batch = &batch;
 }
