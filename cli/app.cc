@@ -26,20 +26,6 @@ namespace hotrow::cli {
 
 std::atomic<bool> g_interrupted{false};
 
-int CommonFlags::ThreadCount() const { return threads > 0 ? static_cast<int>(threads) : AvailableCores(); }
-
-void AddCommonFlags(CLI::App& app, CommonFlags& flags) {
-  app.add_option("--threads", flags.threads,
-                 "Compute threads; 0: the cores, or what the cgroup's CPU quota has of them")
-      ->check(CLI::Range(std::int64_t{0}, std::int64_t{1024}))
-      ->capture_default_str();
-  app.add_option("--seed", flags.seed, "Seed of initial values, data order and synthetic data")
-      ->capture_default_str();
-  app.add_option("--json", flags.json, "Write the result as JSON to FILE; - is stdout")->type_name("FILE");
-  app.add_flag("--quiet", flags.quiet, "No progress, no text result");
-  app.add_option("--config", flags.config, "TOML file with values for flags; a flag wins")->type_name("FILE");
-}
-
 namespace {
 
 // One write; where stderr takes nothing there is nobody left to tell.
@@ -80,10 +66,6 @@ void PrintProgress(const CommonFlags& flags, const std::string& text) {
 }
 
 NamedFile JsonTarget(const CommonFlags& flags) { return {"--json", flags.json, true}; }
-
-void CheckJsonTarget(const CommonFlags& flags) {
-  CheckTargets({JsonTarget(flags)}, {{"--config", flags.config}});
-}
 
 void WriteJson(const CommonFlags& flags, const nlohmann::ordered_json& json) {
   if (flags.json.empty()) return;

@@ -9,6 +9,8 @@
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 
+#include "hotrow/run/run_config.h"
+
 namespace CLI {
 class App;
 }
@@ -25,16 +27,7 @@ struct NamedFile;
 /// shell has it.
 enum ExitCode { kDone = 0, kFailed = 1, kUserError = 2, kInterrupted = 130, kClosedPipe = 141 };
 
-/// Flags of every command.
-struct CommonFlags {
-  std::int64_t threads = 0;  ///< 0: AvailableCores (machine/cores.h)
-  std::uint64_t seed = 0;
-  std::string json;  ///< file for the machine-readable result; "-" is stdout; empty: none
-  bool quiet = false;
-  std::string config;  ///< TOML whose values stand in for flags that were not given
-
-  int ThreadCount() const;
-};
+using CommonFlags = CommonConfig;
 
 /// A command's App and what runs it: one of the two functions. Both return an ExitCode and throw
 /// what hotrow/base/error.h has.
@@ -44,9 +37,6 @@ struct Command {
   /// Over the processes that an MPI launcher started, each of which calls it, or in one: null.
   std::function<int(MpiSession*)> run_on_ranks = nullptr;
 };
-
-/// Adds --threads, --seed, --json, --quiet and --config to a command.
-void AddCommonFlags(CLI::App& app, CommonFlags& flags);
 
 /// Gives those of the descriptors 0 to 2 that this process was started without something to be: a file opened
 /// later would get their number, and what is printed. Before anything else.
@@ -64,8 +54,6 @@ void PrintProgress(const CommonFlags& flags, const std::string& text);
 void WriteJson(const CommonFlags& flags, const nlohmann::ordered_json& json);
 /// What --json will write, for CheckTargets.
 NamedFile JsonTarget(const CommonFlags& flags);
-/// Throws Error at once when --json names a place that cannot be written: before the work, not after it.
-void CheckJsonTarget(const CommonFlags& flags);
 
 /// Prints "error: …" to stderr, if that can be written, and returns the exit code: kUserError for an Error or
 /// for lack of memory, kInterrupted for Interrupted, kClosedPipe, silently, for ClosedPipe, else kFailed.

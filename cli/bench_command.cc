@@ -3,52 +3,31 @@
 #include <fmt/core.h>
 
 #include <functional>
-#include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <utility>
 #include <vector>
 
 #include "cli/app.h"
-#include "cli/bench_flags.h"
 #include "cli/cli11.h"
-#include "cli/config_file.h"
 #include "cli/made_directory.h"
 #include "cli/run_ranks.h"
-#include "cli/same_flags.h"
+#include "cli/settings_flags.h"
 #include "cli/targets.h"
-#include "cli/unread_flags.h"
 #include "hotrow/base/error.h"
 #include "hotrow/comm/gather_trace.h"
+#include "hotrow/measure/bench_of_run.h"
 #include "hotrow/measure/bench_report.h"
+#include "hotrow/run/words.h"
 #include "hotrow/trace/phase.h"
 
 namespace hotrow::cli {
 namespace {
 
-// Those of the model are every part's: parts measure pieces of one.
-void RefuseUnread(const std::string& part, const GivenFlags& given) {
-  if (part != "sparse" && part != "recat" && part != "alltoall" && part != "gemm") return;
-  const std::string run = "--part " + part;
-  given.Refuse(run, {{"--pipeline", "step"},
-                     {"--verify-every", "step"},
-                     {"--profile-dir", "step"},
-                     {"--hash", "step"},
-                     {"--ranks-per-chip", "step"}});
-  if (part == "sparse") return;
-  given.Refuse(run, {{"--sharding", "step or sparse"},
-                     {"--output-permute", "step or sparse"},
-                     {"--limits", "step or sparse"}});
-  if (part == "recat") return;
-  given.Refuse(run, {{"--recat-mode", "step, sparse or recat"}});
-  if (part == "alltoall") return;
-  given.Refuse(run, {{"--id-bytes", "step, sparse, recat or alltoall"}});
-}
-
-void CheckRanksPerChip(const BenchFlags& flags, MpiSession* processes) {
-  const std::int64_t ranks = processes != nullptr ? processes->world().size() : flags.over.ranks;
-  if (ranks % flags.ranks_per_chip == 0) return;
-  Fail("--ranks-per-chip {}: does not divide the {} ranks of this run", flags.ranks_per_chip, ranks);
+void CheckRanksPerChip(const RunConfig& run, MpiSession* processes) {
+  const std::int64_t ranks = processes != nullptr ? processes->world().size() : run.placement.ranks;
+  if (ranks % run.bench.ranks_per_chip == 0) return;
+  Fail("--ranks-per-chip {}: does not divide the {} ranks of this run", run.bench.ranks_per_chip, ranks);
 }
 
 // Says how far the benchmark is, on stderr: after the first step, then every two seconds at most. On rank 0.
@@ -73,113 +52,108 @@ int Report(const CommonFlags& common, const Result& result) {
 
 // A rank's part of a run that trains.
 struct RankRun {
-  RankRun(const BenchFlags& flags, Communicator& comm, const RanksOfHost& host)
-      : config(MakeBenchConfig(flags)), pool(ThreadsOfRank(flags.common, comm, host)) {
-    const std::vector<double> ids(config.data.bag_sizes.begin(), config.data.bag_sizes.end());
-    PlaceOnRanks(flags.over, flags.model, ids, comm, host, config.trainer);
-    config.on_step = ProgressOf(flags.common, comm.rank());
+  RankRun(const RunConfig& run, Communicator& comm, const RanksOfHost& host)
+      : config(ResolveBench(run)), pool(ThreadsOfRank(run.common, comm, host)) {
+    PlaceOnWorld(run, WorldOf(comm, host), config);
+    config.on_step = ProgressOf(run.common, comm.rank());
   }
   BenchConfig config;
   ThreadPool pool;
 };
 
 // Tells what --check found; whether the run may go on. On every rank alike.
-bool Passes(const BenchFlags& flags, const CheckResult& check, const BenchRun& run, Communicator& comm) {
+bool Passes(const CommonConfig& common, const CheckResult& check, const BenchRun& run, Communicator& comm) {
   if (comm.rank() == 0) {
-    PrintResult(flags.common, ToText(check));
-    if (!check.ok) WriteJson(flags.common, ToJson(run, check));
+    PrintResult(common, ToText(check));
+    if (!check.ok) WriteJson(common, ToJson(run, check));
   }
   return check.ok;
 }
 
-int BenchStep(const BenchFlags& flags, Communicator& comm, const RanksOfHost& host) {
-  RankRun rank(flags, comm, host);
+int BenchStep(const RunConfig& run, Communicator& comm, const RanksOfHost& host) {
+  RankRun rank(run, comm, host);
   std::optional<CheckResult> check;
-  if (flags.check) {
+  if (run.bench.check) {
     check = CheckStep(rank.config, comm, rank.pool);
-    const BenchRun run = DescribeRun("step", rank.config, comm, rank.pool.size());
-    if (!Passes(flags, *check, run, comm)) return kFailed;
+    const BenchRun described = DescribeRun("step", rank.config, comm, rank.pool.size());
+    if (!Passes(run.common, *check, described, comm)) return kFailed;
   }
   Tracer tracer(rank.pool.size());
-  const bool traced = !flags.over.profile_dir.empty();
+  const bool traced = !run.files.profile_dir.empty();
   StepResult result = RunStep(rank.config, comm, rank.pool, traced ? &tracer : nullptr);
   result.check = check;
-  if (comm.rank() == 0) Report(flags.common, result);
+  if (comm.rank() == 0) Report(run.common, result);
   // Last: whatever is wrong with it, the result is there.
-  if (traced) WriteTrace(comm, tracer, flags.over.profile_dir);
+  if (traced) WriteTrace(comm, tracer, run.files.profile_dir);
   return kDone;
 }
 
-int BenchSparse(const BenchFlags& flags, Communicator& comm, const RanksOfHost& host) {
-  RankRun rank(flags, comm, host);
+int BenchSparse(const RunConfig& run, Communicator& comm, const RanksOfHost& host) {
+  RankRun rank(run, comm, host);
   std::optional<CheckResult> check;
-  if (flags.check) {
+  if (run.bench.check) {
     check = CheckSparse(rank.config, comm, rank.pool);
-    const BenchRun run = DescribeRun("sparse", rank.config, comm, rank.pool.size());
-    if (!Passes(flags, *check, run, comm)) return kFailed;
+    const BenchRun described = DescribeRun("sparse", rank.config, comm, rank.pool.size());
+    if (!Passes(run.common, *check, described, comm)) return kFailed;
   }
   SparseResult result = RunSparse(rank.config, comm, rank.pool);
   result.check = check;
-  return comm.rank() == 0 ? Report(flags.common, result) : kDone;
+  return comm.rank() == 0 ? Report(run.common, result) : kDone;
 }
 
-int BenchAllToAll(const BenchFlags& flags, Communicator& comm, const RanksOfHost& host) {
-  const AllToAllResult result = RunAllToAll(MakeBenchConfig(flags), host.count, comm);
-  return comm.rank() == 0 ? Report(flags.common, result) : kDone;
+int BenchAllToAll(const RunConfig& run, Communicator& comm, const RanksOfHost& host) {
+  const AllToAllResult result = RunAllToAll(ResolveBench(run), host.count, comm);
+  return comm.rank() == 0 ? Report(run.common, result) : kDone;
 }
 
-int RunAlone(const BenchFlags& flags, MpiSession* processes) {
+int RunAlone(const RunConfig& run, MpiSession* processes) {
   if (processes != nullptr) {
     Fail("--part {}: runs in one process, the launcher started {}; valid over them: step, sparse, alltoall",
-         flags.part, processes->world().size());
+         WordOf(kBenchParts, run.bench.part), processes->world().size());
   }
-  ThreadPool pool(flags.common.ThreadCount());
-  if (flags.part == "recat")
-    return Report(flags.common, RunRecat(MakeBenchConfig(flags), flags.over.ranks, pool));
-  if (flags.over.ranks > 1) {
+  ThreadPool pool(ThreadsOfProcess(run.common));
+  if (run.bench.part == BenchPart::kRecat)
+    return Report(run.common, RunRecat(ResolveBench(run), run.placement.ranks, pool));
+  if (run.placement.ranks > 1) {
     Fail("--ranks {}: --part gemm runs on one rank, valid with more: step, sparse, recat, alltoall",
-         flags.over.ranks);
+         run.placement.ranks);
   }
-  if (flags.check) Fail("--check: --part gemm has nothing to check; valid with step and sparse");
-  BenchConfig config = MakeBenchConfig(flags);
-  config.on_step = ProgressOf(flags.common, 0);
-  return Report(flags.common, RunGemm(config, pool));
+  BenchConfig config = ResolveBench(run);
+  config.on_step = ProgressOf(run.common, 0);
+  return Report(run.common, RunGemm(config, pool));
 }
 
-void CheckOutputs(const BenchFlags& flags) {
-  std::vector<NamedFile> outputs = {JsonTarget(flags.common)};
-  if (flags.part == "step") outputs.push_back(TraceTarget(flags.over));
-  CheckTargets(outputs, {{"--config", flags.common.config}});
-}
-
-int Run(BenchFlags& flags, CLI::App& app, MpiSession* processes) {
-  const GivenFlags given(app);
-  if (!flags.common.config.empty()) ApplyConfigFile(app, flags.common.config);
-  if (processes != nullptr) CheckSameFlags(app, processes->world());
-  const bool traces = WritesResults(processes) && flags.part == "step";
-  const MadeDirectory directory({"--profile-dir", traces ? flags.over.profile_dir : ""});
-  if (WritesResults(processes)) CheckOutputs(flags);
-  RefuseUnread(flags.part, given);
-  CheckRanksPerChip(flags, processes);
-  if (flags.part == "recat" || flags.part == "gemm") return RunAlone(flags, processes);
-  const auto on_ranks = [&](int (*run)(const BenchFlags&, Communicator&, const RanksOfHost&)) {
-    return RunRanks(processes, flags.over.ranks,
-                    [&](Communicator& comm, const RanksOfHost& host) { return run(flags, comm, host); });
+int RunBench(const CLI::App& app, MpiSession* processes) {
+  const RunSettings settings = ReadCommandLine(app, kBench);
+  const RunConfig& run = settings.config;
+  if (processes != nullptr) CheckSameSettings(settings, processes->world());
+  const MadeDirectory directory({"--profile-dir", WritesResults(processes) ? run.files.profile_dir : ""});
+  if (WritesResults(processes)) CheckOutputs(settings);
+  CheckRanksPerChip(run, processes);
+  const auto on_ranks = [&](int (*part)(const RunConfig&, Communicator&, const RanksOfHost&)) {
+    return RunRanks(processes, run.placement.ranks,
+                    [&](Communicator& comm, const RanksOfHost& host) { return part(run, comm, host); });
   };
-  if (flags.part == "step") return on_ranks(BenchStep);
-  if (flags.part == "sparse") return on_ranks(BenchSparse);
-  if (flags.part == "alltoall") return on_ranks(BenchAllToAll);
-  Fail("--part {}: valid: step, sparse, recat, alltoall, gemm", flags.part);
+  switch (run.bench.part) {
+    case BenchPart::kStep:
+      return on_ranks(BenchStep);
+    case BenchPart::kSparse:
+      return on_ranks(BenchSparse);
+    case BenchPart::kAllToAll:
+      return on_ranks(BenchAllToAll);
+    case BenchPart::kRecat:
+    case BenchPart::kGemm:
+      break;
+  }
+  return RunAlone(run, processes);
 }
 
 }  // namespace
 
 Command AddBenchCommand(CLI::App& root) {
-  auto flags = std::make_shared<BenchFlags>();
   CLI::App* app = root.add_subcommand("bench", "Steady-state speed, with the machine's limit beside it");
-  AddBenchFlags(*app, *flags);
-  return {.app = app,
-          .run_on_ranks = [flags, app](MpiSession* processes) { return Run(*flags, *app, processes); }};
+  AddSettings(*app, kBench);
+  return {.app = app, .run_on_ranks = [app](MpiSession* processes) { return RunBench(*app, processes); }};
 }
 
 }  // namespace hotrow::cli

@@ -4,7 +4,6 @@
 
 #include <filesystem>
 #include <fstream>
-#include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
@@ -12,13 +11,15 @@
 
 #include "cli/app.h"
 #include "cli/cli11.h"
-#include "cli/config_file.h"
+#include "cli/settings_flags.h"
+#include "cli/targets.h"
 #include "hotrow/base/size.h"
 #include "hotrow/comm/mpi_session.h"
 #include "hotrow/dense/gemm.h"
 #include "hotrow/machine/cores.h"
 #include "hotrow/machine/system.h"
 #include "hotrow/optim/simd_target.h"
+#include "hotrow/run/world.h"
 
 namespace hotrow::cli {
 namespace {
@@ -73,9 +74,10 @@ std::vector<std::string> Advice(const std::string& huge_pages, int cores, std::o
   return advice;
 }
 
-int Run(CommonFlags& flags, CLI::App& app) {
-  if (!flags.config.empty()) ApplyConfigFile(app, flags.config);
-  CheckJsonTarget(flags);
+int RunDoctor(const CLI::App& app) {
+  const RunSettings settings = ReadCommandLine(app, kDoctor);
+  const CommonConfig& flags = settings.config.common;
+  CheckOutputs(settings);
   const std::string huge_pages = BracketedWord("/sys/kernel/mm/transparent_hugepage/enabled");
   const int cores = AffinityCores();
   const std::optional<double> quota = CpuQuota();
@@ -86,7 +88,7 @@ int Run(CommonFlags& flags, CLI::App& app) {
     units += (units.empty() ? "" : " ") + std::string(unit);
     unit_list.push_back(unit);
   }
-  const std::vector<std::string> advice = Advice(huge_pages, cores, quota, flags.ThreadCount());
+  const std::vector<std::string> advice = Advice(huge_pages, cores, quota, ThreadsOfProcess(flags));
   std::string text = fmt::format(
       "cpu            {}\ncores          {}{}\nvector units   {}\nkernels        {} (embedding, element-wise), "
       "{} (GEMM)\nhuge pages     {}\n"
@@ -101,7 +103,7 @@ int Run(CommonFlags& flags, CLI::App& app) {
                     {"cpu", CpuName()},
                     {"cores", cores},
                     {"cpu_quota", quota ? Json(*quota) : Json(nullptr)},
-                    {"threads", flags.ThreadCount()},
+                    {"threads", ThreadsOfProcess(flags)},
                     {"vector_units", unit_list},
                     {"kernels", SimdTarget()},
                     {"gemm_kernels", GemmCpuIsa()},
@@ -116,10 +118,9 @@ int Run(CommonFlags& flags, CLI::App& app) {
 }  // namespace
 
 Command AddDoctorCommand(CLI::App& root) {
-  auto flags = std::make_shared<CommonFlags>();
   CLI::App* app = root.add_subcommand("doctor", "What this machine offers, and what would be slow and why");
-  AddCommonFlags(*app, *flags);
-  return {app, [flags, app] { return Run(*flags, *app); }};
+  AddSettings(*app, kDoctor);
+  return {app, [app] { return RunDoctor(*app); }};
 }
 
 }  // namespace hotrow::cli

@@ -1,44 +1,42 @@
 // hotrow eval: how good a saved model is on a data set.
 
-#include <memory>
 #include <nlohmann/json.hpp>
 
 #include "cli/app.h"
 #include "cli/cli11.h"
-#include "cli/config_file.h"
 #include "cli/evaluation_report.h"
-#include "cli/saved_model.h"
+#include "cli/settings_flags.h"
 #include "cli/targets.h"
 #include "hotrow/machine/system.h"
+#include "hotrow/run/saved_model.h"
+#include "hotrow/run/world.h"
 
 namespace hotrow::cli {
 namespace {
 
-int Run(SavedModelFlags& flags, CLI::App& app) {
-  if (!flags.common.config.empty()) ApplyConfigFile(app, flags.common.config);
-  std::vector<NamedFile> inputs = Named("--data", flags.data.data);
-  inputs.push_back({"--model", flags.model});
-  inputs.push_back({"--config", flags.common.config});
-  CheckTargets({JsonTarget(flags.common)}, inputs);
-  ThreadPool pool(flags.common.ThreadCount());
-  const SavedModel saved = OpenSavedModel(flags, true, pool);
-  const Evaluation evaluation = Evaluate(*saved.trainer, *saved.source, flags.batch_size);
-  nlohmann::ordered_json json = {{"command", "eval"}, {"version", HOTROW_VERSION}, {"model", flags.model}};
+int RunEval(const CLI::App& app) {
+  const RunSettings settings = ReadCommandLine(app, kEval);
+  const RunConfig& run = settings.config;
+  CheckOutputs(settings);
+  ThreadPool pool(ThreadsOfProcess(run.common));
+  const SavedModel saved = OpenSavedModel(run, true, pool);
+  const Evaluation evaluation = Evaluate(*saved.trainer, *saved.source, run.loop.batch_size);
+  nlohmann::ordered_json json = {
+      {"command", "eval"}, {"version", HOTROW_VERSION}, {"model", run.files.model}};
   json.update(EvaluationJson(evaluation));
   json["bad_ids"] = saved.trainer->bad_ids();
   json["peak_rss_bytes"] = PeakResidentBytes();
-  PrintResult(flags.common, EvaluationText(evaluation));
-  WriteJson(flags.common, json);
+  PrintResult(run.common, EvaluationText(evaluation));
+  WriteJson(run.common, json);
   return kDone;
 }
 
 }  // namespace
 
 Command AddEvalCommand(CLI::App& root) {
-  auto flags = std::make_shared<SavedModelFlags>();
   CLI::App* app = root.add_subcommand("eval", "AUC, log loss and normalized entropy of a saved model");
-  AddSavedModelFlags(*app, *flags);
-  return {app, [flags, app] { return Run(*flags, *app); }};
+  AddSettings(*app, kEval);
+  return {app, [app] { return RunEval(*app); }};
 }
 
 }  // namespace hotrow::cli

@@ -6,9 +6,9 @@
 #include <set>
 #include <utility>
 
-#include "cli/toml_file.h"
 #include "hotrow/base/error.h"
 #include "hotrow/base/join.h"
+#include "hotrow/files/toml_file.h"
 
 namespace hotrow::cli {
 namespace {

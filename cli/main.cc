@@ -7,11 +7,10 @@
 
 #include "cli/app.h"
 #include "cli/cli11.h"
-#include "cli/numbers.h"
 #include "cli/run_ranks.h"
-#include "cli/same_flags.h"
 #include "cli/usage.h"
 #include "hotrow/base/error.h"
+#include "hotrow/run/run_settings.h"
 
 namespace {
 
@@ -41,11 +40,10 @@ int Main(int argc, char** argv, MpiSession* processes) {
       hotrow::cli::AddPredictCommand(root),    hotrow::cli::AddBenchCommand(root),
       hotrow::cli::AddDataCommand(root),       hotrow::cli::AddPlanCommand(root),
       hotrow::cli::AddExperimentCommand(root), hotrow::cli::AddDoctorCommand(root)};
-  hotrow::cli::MakeValuesStrict(root);
   try {
     hotrow::cli::ParseCommandLine(root, argc, argv);
   } catch (const CLI::Success& e) {  // --help, --version
-    if (processes != nullptr) hotrow::cli::CheckSameCommand(e.get_name(), processes->world());
+    if (processes != nullptr) hotrow::CheckSameCommand(e.get_name(), processes->world());
     std::ostringstream text;
     root.exit(e, text);
     if (hotrow::cli::WritesResults(processes)) {

@@ -3,7 +3,6 @@
 #include <fmt/core.h>
 
 #include <cmath>
-#include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
@@ -11,22 +10,16 @@
 
 #include "cli/app.h"
 #include "cli/cli11.h"
-#include "cli/config_file.h"
-#include "cli/saved_model.h"
+#include "cli/settings_flags.h"
 #include "cli/targets.h"
 #include "hotrow/base/error.h"
 #include "hotrow/base/interrupted.h"
 #include "hotrow/files/text_writer.h"
+#include "hotrow/run/saved_model.h"
+#include "hotrow/run/world.h"
 
 namespace hotrow::cli {
 namespace {
-
-struct PredictFlags {
-  SavedModelFlags saved;
-  std::string out = "-";
-  std::string dump_inputs;
-  bool logits = false;
-};
 
 // Probabilities to a file that is there whole or not at all, or to stdout.
 class Lines {
@@ -73,28 +66,24 @@ std::string InputLine(const Batch& batch, std::int64_t sample) {
   return json.dump();
 }
 
-int Run(PredictFlags& flags, CLI::App& app) {
-  if (!flags.saved.common.config.empty()) ApplyConfigFile(app, flags.saved.common.config);
-  std::vector<NamedFile> inputs_read = Named("--data", flags.saved.data.data);
-  inputs_read.push_back({"--model", flags.saved.model});
-  inputs_read.push_back({"--config", flags.saved.common.config});
-  CheckTargets(
-      {{"--out", flags.out, true}, {"--dump-inputs", flags.dump_inputs}, JsonTarget(flags.saved.common)},
-      inputs_read);
-  if (flags.saved.common.json == "-" && flags.out == "-") {
+int RunPredict(const CLI::App& app) {
+  const RunSettings settings = ReadCommandLine(app, kPredict);
+  const RunConfig& run = settings.config;
+  CheckOutputs(settings);
+  if (run.common.json == "-" && run.files.out == "-") {
     Fail("--json -: stdout has the predictions already; name a file there or in --out");
   }
-  ThreadPool pool(flags.saved.common.ThreadCount());
-  const SavedModel saved = OpenSavedModel(flags.saved, false, pool);
+  ThreadPool pool(ThreadsOfProcess(run.common));
+  const SavedModel saved = OpenSavedModel(run, false, pool);
   InstallInterruptHandler();
-  Lines out(flags.out);
+  Lines out(run.files.out);
   std::optional<TextWriter> inputs;
-  if (!flags.dump_inputs.empty()) inputs.emplace(flags.dump_inputs);
+  if (!run.files.dump_inputs.empty()) inputs.emplace(run.files.dump_inputs);
   Batch batch;
   std::vector<float> logits;
   std::int64_t samples = 0;
   saved.source->StartEpoch(0);
-  while (saved.source->Next(flags.saved.batch_size, batch)) {
+  while (saved.source->Next(run.loop.batch_size, batch)) {
     logits.resize(static_cast<std::size_t>(batch.size));
     saved.trainer->Predict(batch, logits);
     samples += batch.size;
@@ -104,33 +93,26 @@ int Run(PredictFlags& flags, CLI::App& app) {
       if (!std::isfinite(logit)) {
         Fail("the logit of sample {} is {}: the model has diverged", batch.first_sample + s, logit);
       }
-      out.Print(flags.logits ? logit : 1.0 / (1.0 + std::exp(-logit)));
+      out.Print(run.files.logits ? logit : 1.0 / (1.0 + std::exp(-logit)));
       if (inputs) inputs->Print("{}\n", InputLine(batch, s));
     }
   }
   out.Finish();
   if (inputs) inputs->Finish();
-  WriteJson(flags.saved.common, {{"command", "predict"},
-                                 {"version", HOTROW_VERSION},
-                                 {"model", flags.saved.model},
-                                 {"samples", samples},
-                                 {"bad_ids", saved.trainer->bad_ids()}});
+  WriteJson(run.common, {{"command", "predict"},
+                         {"version", HOTROW_VERSION},
+                         {"model", run.files.model},
+                         {"samples", samples},
+                         {"bad_ids", saved.trainer->bad_ids()}});
   return kDone;
 }
 
 }  // namespace
 
 Command AddPredictCommand(CLI::App& root) {
-  auto flags = std::make_shared<PredictFlags>();
   CLI::App* app = root.add_subcommand("predict", "Predict a probability a line");
-  AddSavedModelFlags(*app, flags->saved);
-  app->add_option("--out", flags->out, "Where the probabilities go; - is stdout")
-      ->type_name("FILE")
-      ->capture_default_str();
-  app->add_flag("--logits", flags->logits, "Logits instead of probabilities");
-  app->add_option("--dump-inputs", flags->dump_inputs, "Also write what the model sees, a JSON object a line")
-      ->type_name("FILE");
-  return {app, [flags, app] { return Run(*flags, *app); }};
+  AddSettings(*app, kPredict);
+  return {app, [app] { return RunPredict(*app); }};
 }
 
 }  // namespace hotrow::cli

@@ -8,6 +8,7 @@
 #include "hotrow/base/function_ref.h"
 #include "hotrow/comm/communicator.h"
 #include "hotrow/comm/mpi_session.h"
+#include "hotrow/run/world.h"
 
 namespace hotrow::cli {
 
@@ -23,11 +24,6 @@ int RunProcesses(const Launch& launch, FunctionRef<int(MpiSession&)> body);
 
 /// Whether this process is the one that prints and writes files: rank 0's, or the only one.
 bool WritesResults(MpiSession* processes);
-
-struct RanksOfHost {
-  int count = 1;          ///< ranks on this rank's host
-  std::string transport;  ///< "threads" or "mpi"
-};
 
 /// Calls body on every rank and returns rank 0's exit code. Where there are processes of a launcher they are
 /// the world, and `ranks` must be 1 (not given) or their number; else it is `ranks` threads, and what one of

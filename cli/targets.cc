@@ -4,6 +4,7 @@
 
 #include <filesystem>
 #include <system_error>
+#include <variant>
 
 #include "hotrow/base/error.h"
 #include "hotrow/files/new_file.h"
@@ -48,12 +49,6 @@ void CheckWritable(const NamedFile& output) {
 
 }  // namespace
 
-std::vector<NamedFile> Named(const std::string& flag, const std::vector<std::string>& paths) {
-  std::vector<NamedFile> files;
-  for (const std::string& path : paths) files.push_back({flag, path});
-  return files;
-}
-
 void CheckTargets(const std::vector<NamedFile>& outputs, const std::vector<NamedFile>& inputs) {
   std::vector<NamedFile> others = inputs;
   for (const NamedFile& output : outputs) {
@@ -66,6 +61,23 @@ void CheckTargets(const std::vector<NamedFile>& outputs, const std::vector<Named
     }
     others.push_back(output);
   }
+}
+
+void CheckOutputs(const RunSettings& settings) {
+  RunConfig config = settings.config;
+  std::vector<NamedFile> outputs;
+  std::vector<NamedFile> inputs;
+  for (const Setting* setting : SettingsOf(settings.command)) {
+    const std::string flag = "--" + std::string(setting->name);
+    if (const auto* files = std::get_if<Files>(&setting->at)) {
+      for (const std::string& path : files->at(config)) inputs.push_back({flag, path});
+    } else if (const auto* file = std::get_if<File>(&setting->at)) {
+      std::string path = file->at(config);
+      if (file->is_directory && !path.empty()) path += "/trace.json";
+      (file->writes ? outputs : inputs).push_back({flag, path, file->or_stdout});
+    }
+  }
+  CheckTargets(outputs, inputs);
 }
 
 }  // namespace hotrow::cli

@@ -1,11 +1,8 @@
 #include "hotrow/data/csv_schema.h"
 
-#include <toml++/toml.h>
-
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <filesystem>
 #include <set>
 #include <string_view>
 #include <utility>
@@ -13,7 +10,9 @@
 #include "hotrow/base/error.h"
 #include "hotrow/base/join.h"
 #include "hotrow/base/printable.h"
+#include "hotrow/data/csv_schema_toml.h"
 #include "hotrow/data/parse.h"
+#include "hotrow/files/toml_file.h"
 
 namespace hotrow {
 namespace {
@@ -265,22 +264,14 @@ std::string ToString(const LabelRule& rule) {
   return rule.column;
 }
 
-CsvSchema LoadCsvSchema(const std::string& path) {
-  // The parser takes a directory or a device for an empty file.
-  std::error_code ignored;
-  if (std::filesystem::exists(path, ignored) && !std::filesystem::is_regular_file(path, ignored)) {
-    Fail("{}: is not a file", path);
-  }
-  toml::table file;
-  try {
-    file = toml::parse_file(path);
-  } catch (const toml::parse_error& error) {
-    if (error.source().begin.line == 0) Fail("{}: {}", path, error.description());
-    Fail("{}:{}: {}", path, error.source().begin.line, error.description());
-  }
+CsvSchema ReadCsvSchema(const std::string& path, const toml::table& file) {
   const toml::table* data = file["data"].as_table();
   if (data == nullptr) Fail("{}: no [data] table, which says what the columns mean", path);
   return ReadData(path, *data);
+}
+
+CsvSchema LoadCsvSchema(const std::string& path) {
+  return ReadCsvSchema(path, ParseTomlFile("schema", path));
 }
 
 }  // namespace hotrow

@@ -24,9 +24,9 @@ std::shared_ptr<const RecordEncoder> MakeEncoder(const DataSpec& spec) {
     case DataFormat::kCriteo:
       return std::make_shared<CriteoEncoder>(spec.rows);
     case DataFormat::kCsv:
-      if (spec.schema.empty())
+      if (!spec.schema)
         Fail("data format csv needs a schema: a TOML file whose [data] table names the columns");
-      return std::make_shared<CsvEncoder>(FitCsvSchema(LoadCsvSchema(spec.schema), spec.paths));
+      return std::make_shared<CsvEncoder>(FitCsvSchema(*spec.schema, spec.paths));
   }
   HOTROW_CHECK(false);
   return nullptr;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "hotrow/data/batch.h"
+#include "hotrow/data/csv_schema.h"
 #include "hotrow/data/record_encoder.h"
 #include "hotrow/data/synthetic.h"
 #include "hotrow/machine/thread_pool.h"
@@ -24,9 +25,9 @@ struct DataSpec {
 
   // criteo and csv
   std::vector<std::string> paths = {};
-  std::string schema = {};      ///< csv: path of the TOML schema (csv_schema.h)
-  bool shuffle = false;         ///< in memory, in another order each epoch; off: streamed
-  bool need_labels = true;      ///< off for prediction: a file may lack its labels
+  std::optional<CsvSchema> schema = {};  ///< csv: what the columns mean, not fitted yet
+  bool shuffle = false;                  ///< in memory, in another order each epoch; off: streamed
+  bool need_labels = true;               ///< off for prediction: a file may lack its labels
   bool refuse_bad_ids = false;  ///< on: an id outside its table is an error naming file, line and column
 
   // criteo and synthetic
@@ -39,7 +40,7 @@ struct DataSpec {
   std::optional<std::int64_t> samples = {};  ///< an epoch's; none: endless
 };
 
-/// What training fixes about a text format: for csv, reads the schema and fits it on spec.paths, the training
+/// What training fixes about a text format: for csv, fits the schema on spec.paths, the training
 /// files. Null for synthetic data. Throws Error naming what is missing or wrong.
 std::shared_ptr<const RecordEncoder> MakeEncoder(const DataSpec& spec);
 

@@ -214,7 +214,7 @@ TEST(Bench, MistakesExitWith2AndSayWhatIsValid) {
   ExpectMistake(Small({"--multi-hot", "1,2"}), {"4"});
   ExpectMistake(Small({"--cardinality", "huge"}), {"huge", "tiny"});
   ExpectMistake(Small({"--steps", "0"}), {"--steps"});
-  ExpectMistake(Small({"--limits", "maybe"}), {"--limits maybe", "on, off"});
+  ExpectMistake(Small({"--limits", "maybe"}), {"--limits: 'maybe' is none of on, off", "on, off"});
   ExpectMistake(Small({"--per-chip-batch", "x"}), {"--per-chip-batch"});
   for (const char* part : {"step", "sparse", "gemm"}) {
     for (const char* units : {"3", "-1", "2097152"}) {
@@ -234,7 +234,7 @@ TEST(Bench, MistakesExitWith2AndSayWhatIsValid) {
   ExpectMistake(Small({"--part", "alltoall", "--ranks", "0"}), {"--ranks"});
   ExpectMistake(Small({"--part", "alltoall", "--ranks", "1024", "--per-chip-batch", "1000000"}), {"GiB"});
   ExpectMistake(Small({"--ranks-per-chip", "8"}), {"--ranks-per-chip 8", "1 ranks"});
-  ExpectMistake(Small({"--embedding-dim", "8"}), {"dense"});
+  ExpectMistake(Small({"--model", "dlrm", "--embedding-dim", "8"}), {"dense"});
   ExpectMistake(Small({"--learning-rate", "nan"}), {"learning"});
   ExpectMistake(Small({"--no-such-flag"}), {"--no-such-flag"});
   ExpectMistake(Small({"--json", "/no/such/dir/x.json"}), {"/no/such/dir"});
@@ -263,7 +263,8 @@ TEST(Bench, FlagsOfOtherPartsAreMistakes) {
       ExpectMistake(Small(flag), {name + ": --part " + part + " does not read it; step"});
     }
   }
-  ExpectMistake(Small({"--part", "spars", "--profile-dir", "d"}), {"--part spars: valid: step"});
+  ExpectMistake(Small({"--part", "spars", "--profile-dir", "d"}),
+                {"--part: 'spars' is none of step, sparse"});
 }
 
 TEST(Bench, TablesLargerThanMemorySayWhatIsNeeded) {

@@ -75,8 +75,9 @@ TEST_F(DamagedModel, AConfigurationThatIsNone) {
   ExpectModelRefused([](Json& m) { m["model"] = "dlrm4"; }, {"dlrm4"});
   ExpectModelRefused([](Json& m) { m["tables"][0]["pooling"] = "max"; }, {"max"});
   ExpectModelRefused([](Json& m) { m["tables"][0]["num_embeddings"] = -1; }, {"t_n"});
-  ExpectModelRefused([](Json& m) { m["embedding_dim"] = "four"; }, {"is not a model configuration"});
-  ExpectModelRefused([](Json& m) { m["version"] = 2; }, {"version 2 is unknown to this build, valid: 1"});
+  ExpectModelRefused([](Json& m) { m["tables"][0]["embedding_dim"] = "four"; },
+                     {"is not a model configuration"});
+  ExpectModelRefused([](Json& m) { m["version"] = 3; }, {"version 3 is unknown to this build"});
   const std::string larger = small_->WithMetadata("larger", "hotrow.model", [](Json& m) {
     m["over_arch"] = std::vector<int>{5, 1};
   });

@@ -156,8 +156,9 @@ TEST(Data, MistakesExitWithTwoAndLeaveNothing) {
   const std::vector<std::pair<std::vector<std::string>, std::string>> cases = {
       {{"data"}, "subcommand"},
       {{"data", "generate"}, "--out: missing"},
-      {{"data", "generate", "--out", out, "--format", "npy"}, "'npy' is neither criteo nor csv"},
-      {{"data", "generate", "--out", out, "--samples", "0"}, "--samples 0: at least 1 is needed"},
+      {{"data", "generate", "--out", out, "--format", "npy"}, "'npy' is none of criteo, csv"},
+      {{"data", "generate", "--out", out, "--samples", "0"},
+       "--samples: '0' is out of range; valid are integers from 1"},
       {{"data", "generate", "--out", out, "--rows", "1,2"}, "2 features' rows; 26 are needed"},
       {{"data", "generate", "--out", out, "--test-out", out},
        "is the file of --out too, which it would overwrite"},
@@ -169,8 +170,8 @@ TEST(Data, MistakesExitWithTwoAndLeaveNothing) {
       {{"data", "info"}, "--data: missing"},
       {{"data", "info", "--data", out}, "No such file or directory"},
       {{"data", "info", "--data", directory.path()}, "is a directory; a file is needed"},
-      {{"data", "info", "--data", out, "--format", "parquet"}, "'parquet' is none of synthetic, criteo, csv"},
-      {{"data", "info", "--data", out, "--format", "synthetic"}, "has nothing to read"},
+      {{"data", "info", "--data", out, "--format", "parquet"}, "'parquet' is none of criteo, csv"},
+      {{"data", "info", "--data", out, "--format", "synthetic"}, "'synthetic' is none of criteo, csv"},
   };
   for (const auto& [args, message] : cases) {
     const ProgramResult result = RunHotrow(args);

@@ -109,7 +109,7 @@ TEST_F(MpiProgram, HelpAndVersionOnce) {
 
 TEST_F(MpiProgram, MistakesThatAllRanksSee) {
   ExpectMistake(OnRanks(2, kBench + Words{"--nope"}), "--nope");
-  ExpectMistake(OnRanks(2, kBench + Words{"--recat-mode", "xx"}), "recat mode 'xx'");
+  ExpectMistake(OnRanks(2, kBench + Words{"--recat-mode", "xx"}), "--recat-mode: 'xx'");
   ExpectMistake(OnRanks(2, kBench + Words{"--json", "/nowhere/a.json"}), "--json /nowhere/a.json");
   ExpectMistake(OnRanks(2, kBench + Words{"--ranks", "3"}), "--ranks 3: the launcher started 2 processes");
   ExpectMistake(OnRanks(2, kBench + Words{"--reduction-units", "3"}), "2 ranks cannot share 3");

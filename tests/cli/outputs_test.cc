@@ -119,7 +119,7 @@ TEST_F(Outputs, ATraceNeedsAPlaceToo) {
   const std::string deep = directory.File("a/b/c/");
   const std::string json = deep + "trace.json";
   ExpectMistake({"bench", "--profile-dir", deep, "--json", json}, {"file of --"});
-  ExpectMistake({"bench", "--profile-dir", deep, "--recat-mode", "x"}, {"recat mode 'x'"});
+  ExpectMistake({"bench", "--profile-dir", deep, "--recat-mode", "x"}, {"--recat-mode: 'x'"});
   ExpectMistake({"bench", "--profile-dir", deep, "--ranks-per-chip", "3"}, {"--ranks-per-chip 3"});
   ExpectMistake(TrainArgs({"--profile-dir", deep, "--save", json}), {"file of --save"});
   ExpectMistake(TrainArgs({"--profile-dir", deep, "--sharding", "x"}), {"--sharding"});

@@ -59,7 +59,7 @@ struct Files {
   TempFile train{"train.csv", kTrain};
 
   DataSpec Spec() const {
-    return {.format = DataFormat::kCsv, .paths = {train.path()}, .schema = schema.path()};
+    return {.format = DataFormat::kCsv, .paths = {train.path()}, .schema = LoadCsvSchema(schema.path())};
   }
   Batch Read() const {
     const DataSpec spec = Spec();
@@ -204,7 +204,7 @@ TEST(CsvEncoder, IdsOutsideTheirTableAreRefusedAtTheirRecordWhereAsked) {
                         "[data]\nlabel = \"y\"\n[[data.sparse]]\ncolumn = \"n\"\nencoding = \"integer\"\n"
                         "rows = 5\nseparator = \"|\"\n");
   const TempFile data("d.csv", "y,n\n1,0|4\n0,3|5\n");
-  DataSpec spec{.format = DataFormat::kCsv, .paths = {data.path()}, .schema = schema.path()};
+  DataSpec spec{.format = DataFormat::kCsv, .paths = {data.path()}, .schema = LoadCsvSchema(schema.path())};
   const auto encoder = MakeEncoder(spec);
   Batch batch;
   ASSERT_TRUE(OpenSource(spec, encoder)->Next(10, batch));
@@ -217,10 +217,10 @@ TEST(CsvEncoder, IdsOutsideTheirTableAreRefusedAtTheirRecordWhereAsked) {
 }
 
 TEST(CsvEncoder, MissingFilesAndSchemas) {
-  DataSpec spec{.format = DataFormat::kCsv, .paths = {"/no/such.csv"}, .schema = ""};
+  DataSpec spec{.format = DataFormat::kCsv, .paths = {"/no/such.csv"}, .schema = {}};
   EXPECT_THAT([&] { MakeEncoder(spec); }, ThrowsMessage<Error>(HasSubstr("csv needs a schema")));
   const Files files;
-  spec.schema = files.schema.path();
+  spec.schema = LoadCsvSchema(files.schema.path());
   EXPECT_THAT([&] { MakeEncoder(spec); },
               ThrowsMessage<Error>("/no/such.csv: cannot open: No such file or directory"));
   spec.paths = {"/tmp"};
@@ -233,7 +233,8 @@ TEST(CsvEncoder, PlainLabelsMustBeZeroOrOne) {
   const TempFile schema(
       "s.toml", "[data]\nlabel = \"y\"\n[[data.sparse]]\ncolumn = \"u\"\nencoding = \"hash\"\nrows = 3\n");
   const TempFile data("d.csv", "u,y\r\na,1\r\nb,0.0\r\nc,2\r\n");
-  const DataSpec spec{.format = DataFormat::kCsv, .paths = {data.path()}, .schema = schema.path()};
+  const DataSpec spec{
+      .format = DataFormat::kCsv, .paths = {data.path()}, .schema = LoadCsvSchema(schema.path())};
   const auto source = OpenSource(spec, MakeEncoder(spec));
   Batch batch;
   ASSERT_TRUE(source->Next(2, batch));
@@ -251,7 +252,8 @@ TEST(CsvEncoder, EveryComparison) {
       {"r <= 4", {1, 1, 0}}, {"r > 4", {0, 0, 1}},  {"r >= 4", {0, 1, 1}}};
   for (const auto& [rule, labels] : cases) {
     const TempFile schema("s.toml", "[data]\nlabel = \"" + rule + "\"\n[[data.sparse]]\ncolumn = \"u\"\n");
-    const DataSpec spec{.format = DataFormat::kCsv, .paths = {data.path()}, .schema = schema.path()};
+    const DataSpec spec{
+        .format = DataFormat::kCsv, .paths = {data.path()}, .schema = LoadCsvSchema(schema.path())};
     const auto encoder = MakeEncoder(spec);
     const auto source = OpenSource(spec, RecordEncoderFromJson(encoder->ToJson()));
     Batch batch;
@@ -329,8 +331,10 @@ class PublicData : public ::testing::TestWithParam<PublicFile> {};
 TEST_P(PublicData, LoadsByTheShippedSchema) {
   const std::string path = SharedData(GetParam().train);
   if (path.empty()) GTEST_SKIP() << GetParam().train << " is not here";
-  const DataSpec spec{
-      .format = DataFormat::kCsv, .paths = {path}, .schema = ExamplePath(GetParam().schema), .shuffle = true};
+  const DataSpec spec{.format = DataFormat::kCsv,
+                      .paths = {path},
+                      .schema = LoadCsvSchema(ExamplePath(GetParam().schema)),
+                      .shuffle = true};
   const auto encoder = MakeEncoder(spec);
   const auto source = OpenSource(spec, encoder);
   EXPECT_EQ(source->description().samples, GetParam().samples);

@@ -118,7 +118,8 @@ TEST(DataInfo, CountsWhatIsThere) {
       "[data]\nlabel = \"y\"\n[[data.dense]]\ncolumn = \"x\"\n[[data.sparse]]\ncolumn = \"u\"\n"
       "encoding = \"integer\"\nrows = 4\nseparator = \" \"\n");
   const TempFile data("d.csv", "u,x,y\n3 3 1,2,1\n,-1,0\n9 0,5,1\n-2,2,1\n");
-  const DataSpec spec{.format = DataFormat::kCsv, .paths = {data.path()}, .schema = schema.path()};
+  const DataSpec spec{
+      .format = DataFormat::kCsv, .paths = {data.path()}, .schema = LoadCsvSchema(schema.path())};
   const DataInfo info = InspectData(*OpenSource(spec, MakeEncoder(spec)));
   EXPECT_EQ(info.samples, 4);
   EXPECT_EQ(info.label_rate, 0.75);

@@ -24,7 +24,7 @@ import tempfile
 
 # From top to bottom, as docs/ARCHITECTURE.md draws them.
 ROOMS = ["base", "machine", "files", "trace", "comm", "sparse", "data", "plan", "optim", "embed", "dist", "sharded",
-         "dense", "model", "train", "reference", "measure"]
+         "dense", "model", "train", "reference", "run", "measure"]
 ONEDNN_FILE = "hotrow/dense/gemm.cc"
 MAX_LINES = 450
 CODE = (".h", ".cc", ".py", ".sh", ".cmake")

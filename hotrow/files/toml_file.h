@@ -1,11 +1,11 @@
 #pragma once
-// TOML files of the command line. To be included by .cc files alone: the parser's header is large.
+// TOML files. To be included by .cc files alone: the parser's header is large.
 
 #include <toml++/toml.h>
 
 #include <string>
 
-namespace hotrow::cli {
+namespace hotrow {
 
 /// Throws Error naming the flag (or what else asked for the file) and the path; or path, line and column.
 toml::table ParseTomlFile(const std::string& flag, const std::string& path);
@@ -14,4 +14,4 @@ toml::table ParseTomlFile(const std::string& flag, const std::string& path);
 /// `where` begins the message of the Error for what is no value of a flag.
 std::string TomlWords(const toml::node& node, const std::string& where);
 
-}  // namespace hotrow::cli
+}  // namespace hotrow

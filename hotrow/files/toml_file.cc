@@ -1,4 +1,4 @@
-#include "cli/toml_file.h"
+#include "hotrow/files/toml_file.h"
 
 #include <fmt/core.h>
 
@@ -6,7 +6,7 @@
 
 #include "hotrow/base/error.h"
 
-namespace hotrow::cli {
+namespace hotrow {
 
 toml::table ParseTomlFile(const std::string& flag, const std::string& path) {
   std::error_code ignored;
@@ -37,4 +37,4 @@ std::string TomlWords(const toml::node& node, const std::string& where) {
   Fail("{}: not a string, number, boolean or array of them", where);
 }
 
-}  // namespace hotrow::cli
+}  // namespace hotrow

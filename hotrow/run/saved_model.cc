@@ -1,25 +1,13 @@
-#include "cli/saved_model.h"
+#include "hotrow/run/saved_model.h"
 
 #include <algorithm>
 
-#include "cli/cli11.h"
-#include "cli/config_file.h"
 #include "hotrow/base/error.h"
+#include "hotrow/data/open_source.h"
 #include "hotrow/files/file_stamp.h"
 #include "hotrow/train/model_file.h"
 
-namespace hotrow::cli {
-
-void AddSavedModelFlags(CLI::App& app, SavedModelFlags& flags) {
-  AddCommonFlags(app, flags.common);
-  app.add_option("--model", flags.model, "Model that `train --save` wrote")->type_name("FILE");
-  AddPathsFlag(app, "--data", "Files, read in this order", flags.data.data);
-  app.add_option("--batch-size", flags.batch_size, "Samples at a time")
-      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 30))
-      ->capture_default_str();
-  app.add_option("--bad-ids", flags.bad_ids, "An id outside its table: error, skip or wrap")
-      ->capture_default_str();
-}
+namespace hotrow {
 
 namespace {
 
@@ -63,18 +51,17 @@ std::shared_ptr<const RecordEncoder> ReadEncoder(const ModelFileInfo& info, cons
 
 }  // namespace
 
-SavedModel OpenSavedModel(const SavedModelFlags& flags, bool need_labels, ThreadPool& pool) {
-  if (flags.model.empty()) Fail("--model: missing; it names a file that `hotrow train --save` wrote");
-  if (flags.data.data.empty()) Fail("--data: missing");
-  const BadIds bad_ids = ParseBadIds(flags.bad_ids);
-  const FileStamp stamp = StampOf(flags.model);
-  ModelFileInfo info = ReadModelInfo(flags.model);
-  const std::shared_ptr<const RecordEncoder> encoder = ReadEncoder(info, flags.model);
+SavedModel OpenSavedModel(const RunConfig& run, bool need_labels, ThreadPool& pool) {
+  if (run.files.model.empty()) Fail("--model: missing; it names a file that `hotrow train --save` wrote");
+  if (run.data.files.empty()) Fail("--data: missing");
+  const FileStamp stamp = StampOf(run.files.model);
+  ModelFileInfo info = ReadModelInfo(run.files.model);
+  const std::shared_ptr<const RecordEncoder> encoder = ReadEncoder(info, run.files.model);
   DataSpec spec;
   spec.format = DataFormat::kCsv;  // of a text format; which one is the encoder's business
-  spec.paths = flags.data.data;
+  spec.paths = run.data.files;
   spec.need_labels = need_labels;
-  spec.refuse_bad_ids = bad_ids == BadIds::kError;
+  spec.refuse_bad_ids = run.data.bad_ids == BadIds::kError;
   SavedModel saved;
   saved.source = OpenSource(spec, encoder);
 
@@ -82,14 +69,14 @@ SavedModel OpenSavedModel(const SavedModelFlags& flags, bool need_labels, Thread
   config.model = std::move(info.model);
   SetOptimizer(config.model.tables, {.kind = OptimizerKind::kSgd});  // keeps no state
   config.dense_optimizer.kind = OptimizerKind::kSgd;
-  config.bad_ids = bad_ids;
-  config.storage = ParseTableStorage("eager", 0);
-  config.seed = flags.common.seed;
+  config.bad_ids = run.data.bad_ids;
+  config.storage = StorageKind::kEager;
+  config.seed = run.common.seed;
   saved.trainer = std::make_unique<Trainer>(config, pool);
-  LoadModel(*saved.trainer, flags.model);
+  LoadModel(*saved.trainer, run.files.model);
   // The weights of one model and the vocabularies of another fit one another in size.
-  if (StampOf(flags.model) != stamp) Fail("{}: changed while it was read", flags.model);
+  if (StampOf(run.files.model) != stamp) Fail("{}: changed while it was read", run.files.model);
   return saved;
 }
 
-}  // namespace hotrow::cli
+}  // namespace hotrow
