@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <vector>
 
 #include "hotrow/base/error.h"
@@ -87,6 +88,11 @@ std::vector<std::string> ValidTables() {
   return names;
 }
 
+std::string Dashed(std::string key) {
+  std::ranges::replace(key, '_', '-');
+  return key;
+}
+
 class Applier {
  public:
   Applier(const std::string& path, RunSettings& settings) : path_(path), settings_(settings) {}
@@ -96,6 +102,8 @@ class Applier {
       const std::string name(key.str());
       if (const toml::table* table = node.as_table()) {
         Table(name, *table);
+      } else if (name == "tables" && node.is_array_of_tables()) {
+        ReadTables(path_, root, settings_.config);
       } else {
         Key(name, node, settings_.command);
       }
@@ -125,11 +133,6 @@ class Applier {
 
   static RunCommand FirstOf(RunCommands owners) {
     return *std::ranges::find_if(AllCommands(), [&](RunCommand c) { return (owners & c) != 0; });
-  }
-
-  static std::string Dashed(std::string key) {
-    std::ranges::replace(key, '_', '-');
-    return key;
   }
 
   static const Setting* Find(RunCommands commands, const std::string& key) {
@@ -168,6 +171,72 @@ class Applier {
 
 void ApplyConfigFile(const std::string& path, const toml::table& file, RunSettings& settings) {
   Applier(path, settings).File(file);
+}
+
+namespace {
+
+// Keys of a [[tables]], but for its name.
+std::vector<std::string> TableKeys() {
+  std::vector<std::string> keys;
+  for (const Setting* setting : SettingsOf(kTrain)) {
+    if (!setting->per_table) continue;
+    keys.emplace_back(setting->name);
+    std::ranges::replace(keys.back(), '-', '_');
+  }
+  return keys;
+}
+
+// A setting that may be said of one table; null for other keys.
+const Setting* TableSetting(std::string_view key) {
+  const Setting* setting = FindSetting(kTrain, Dashed(std::string(key)));
+  return setting != nullptr && setting->per_table ? setting : nullptr;
+}
+
+// What the table of the file says, its keys that are none of a table's left out.
+TableOverride ReadOverride(const std::string& path, const toml::table& table, std::string name) {
+  TableOverride entry{.table = std::move(name),
+                      .where = fmt::format("{}:{}", path, table.source().begin.line),
+                      .keys = {},
+                      .values = {}};
+  RunConfig config;
+  for (const auto& [key, value] : table) {
+    const Setting* setting = TableSetting(key.str());
+    if (setting == nullptr) continue;
+    const std::string where = fmt::format("{}:{}: {}", path, value.source().begin.line, key.str());
+    if (std::ranges::find(entry.keys, setting->name) != entry.keys.end()) {
+      Fail("{}: is set already, in another spelling", where);
+    }
+    Assign(*setting, WordsOf(*setting, value, where), where, config);
+    entry.keys.emplace_back(setting->name);
+  }
+  entry.values = config.tables;
+  return entry;
+}
+
+}  // namespace
+
+void ReadTables(const std::string& path, const toml::table& file, RunConfig& config) {
+  for (const toml::node& node : *file["tables"].as_array()) {
+    const toml::table& table = *node.as_table();
+    for (const auto& [key, value] : table) {
+      if (key.str() == "name" || TableSetting(key.str()) != nullptr) continue;
+      Fail("{}:{}: {}: unknown key in [[tables]], valid: name, {}", path, value.source().begin.line,
+           key.str(), JoinNames(TableKeys()));
+    }
+    const std::optional<std::string> name = table["name"].value_exact<std::string>();
+    if (!name) Fail("{}:{}: [[tables]] needs a name, a text", path, table.source().begin.line);
+    config.table_overrides.push_back(ReadOverride(path, table, *name));
+  }
+}
+
+void ReadTablesOfFeatures(const std::string& path, const toml::table& schema, RunConfig& config) {
+  // Whatever is not as it should be has been said: the schema was read.
+  for (const toml::node& node : *schema["data"]["sparse"].as_array()) {
+    const toml::table& feature = *node.as_table();
+    const std::string name = feature["name"].value_or(feature["column"].value_or(std::string()));
+    TableOverride entry = ReadOverride(path, feature, feature["table"].value_or("t_" + name));
+    if (!entry.keys.empty()) config.table_overrides.push_back(std::move(entry));
+  }
 }
 
 }  // namespace hotrow

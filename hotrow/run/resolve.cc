@@ -11,16 +11,20 @@
 #include "hotrow/plan/plan_file.h"
 #include "hotrow/plan/plan_queries.h"
 #include "hotrow/plan/units_of_ranks.h"
+#include "hotrow/run/table_overrides.h"
 #include "hotrow/sharded/table_shapes.h"
 
 namespace hotrow {
 
-std::vector<EmbeddingTableConfig> ResolveTables(const TableSettings& settings, const DataDescription& data) {
+std::vector<EmbeddingTableConfig> ResolveTables(const RunConfig& config, const DataDescription& data) {
   std::vector<EmbeddingTableConfig> tables;
+  std::vector<std::string> names;
   for (const SparseFeature& feature : data.features) {
     const std::string name = feature.table.empty() ? "t_" + feature.name : feature.table;
     const auto shared = std::ranges::find(tables, name, &EmbeddingTableConfig::name);
     if (shared == tables.end()) {
+      const TableSettings settings = SettingsOfTable(config, name);
+      names.push_back(name);
       tables.push_back({.name = name,
                         .num_embeddings = feature.rows,
                         .embedding_dim = settings.embedding_dim,
@@ -36,6 +40,7 @@ std::vector<EmbeddingTableConfig> ResolveTables(const TableSettings& settings, c
     }
     shared->feature_names.push_back(feature.name);
   }
+  CheckTableOverrides(config, names);
   return tables;
 }
 
@@ -49,7 +54,7 @@ ModelConfig ResolveModel(const RunConfig& config, const DataDescription& data) {
   model.over_arch = tower.over_arch;
   model.dcn_num_layers = tower.dcn_num_layers;
   model.dcn_low_rank = tower.dcn_low_rank;
-  model.tables = ResolveTables(config.tables, data);
+  model.tables = ResolveTables(config, data);
   for (const SparseFeature& feature : data.features) model.features.push_back(feature.name);
   Validate(model);
   return model;
@@ -65,7 +70,7 @@ std::vector<double> IdsPerSample(const DataDescription& data) {
 std::vector<TableShape> ResolveShapes(const RunConfig& config, const DataDescription& data) {
   std::vector<std::string> features;
   for (const SparseFeature& feature : data.features) features.push_back(feature.name);
-  return TableShapes(ResolveTables(config.tables, data), features, IdsPerSample(data));
+  return TableShapes(ResolveTables(config, data), features, IdsPerSample(data));
 }
 
 namespace {

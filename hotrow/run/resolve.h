@@ -15,8 +15,8 @@
 namespace hotrow {
 
 /// A table for each name that features share, or "t_NAME" of a feature of its own. Throws Error where
-/// features of one table have other numbers of rows.
-std::vector<EmbeddingTableConfig> ResolveTables(const TableSettings& settings, const DataDescription& data);
+/// features of one table have other numbers of rows, or something was said of a table that is none.
+std::vector<EmbeddingTableConfig> ResolveTables(const RunConfig& config, const DataDescription& data);
 
 /// The model for data of this description. Throws Error where it cannot be.
 ModelConfig ResolveModel(const RunConfig& config, const DataDescription& data);

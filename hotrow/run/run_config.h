@@ -56,6 +56,14 @@ struct TableSettings {
   TableInit init;
 };
 
+/// What was said of one table: `keys`, names of settings, whose values stand in `values`.
+struct TableOverride {
+  std::string table;
+  std::string where;  ///< "c.toml:12", for messages
+  std::vector<std::string> keys;
+  TableSettings values;
+};
+
 enum class Precision { kFp32 };
 
 /// The tower. An empty dense arch is 512,256 and the embedding dim.
@@ -133,7 +141,8 @@ struct ExperimentSettings {
 struct RunConfig {
   CommonConfig common;
   DataConfig data;
-  TableSettings tables;
+  TableSettings tables;  ///< of all that nothing else is said of
+  std::vector<TableOverride> table_overrides;
   TowerConfig tower;
   DenseConfig dense;
   LearningRateSchedule schedule;

@@ -19,10 +19,14 @@ void ReadSchema(const toml::table& config_file, RunSettings& settings) {
   DataConfig& data = settings.config.data;
   if (FindSetting(settings.command, "schema") == nullptr) return;
   if (data.format.has_value() && data.format != DataFormat::kCsv) return;
+  const auto read = [&](const std::string& path, const toml::table& file) {
+    data.schema = ReadCsvSchema(path, file);
+    ReadTablesOfFeatures(path, file, settings.config);
+  };
   if (!data.schema_file.empty()) {
-    data.schema = ReadCsvSchema(data.schema_file, ParseTomlFile("--schema", data.schema_file));
+    read(data.schema_file, ParseTomlFile("--schema", data.schema_file));
   } else if (config_file.contains("data")) {
-    data.schema = ReadCsvSchema(settings.config.common.config, config_file);
+    read(settings.config.common.config, config_file);
   }
 }
 
@@ -114,11 +118,22 @@ void CheckSameSettings(const RunSettings& settings, Communicator& comm) {
     shared.push_back(setting);
     all += fmt::format("{}={}\n", setting->name, TextOf(*setting, settings.config));
   }
+  std::string tables;
+  for (const TableOverride& entry : settings.config.table_overrides) {
+    RunConfig config;
+    config.tables = entry.values;
+    tables += entry.table + "\n";
+    for (const std::string& key : entry.keys) {
+      tables += fmt::format("{}={}\n", key, TextOf(*FindSetting(kTrain, key), config));
+    }
+  }
+  all += tables;
   const std::size_t hash = std::hash<std::string>{}(all);
   if (AllReduceMin(comm, hash) == AllReduceMax(comm, hash)) return;
   for (const Setting* setting : shared) {
     CheckAgreement(comm, BytesOf(TextOf(*setting, settings.config)), "--" + std::string(setting->name));
   }
+  CheckAgreement(comm, BytesOf(tables), "what is said of single tables");
 }
 
 }  // namespace hotrow

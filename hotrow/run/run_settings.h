@@ -3,7 +3,8 @@
 //
 // A configuration file is TOML. Keys of its tables are names of settings, "batch-size" or "batch_size"; the
 // tables [model] and those with a command's name ([train], [plan] and [make]) only group them, and top-level
-// keys count too. [data] is a schema (data/csv_schema.h). One file may serve several commands: passed over
+// keys count too. [data] is a schema (data/csv_schema.h), [[tables]] says what is one table's alone
+// (table_overrides.h). One file may serve several commands: passed over
 // are the tables of others, [model] where the command makes no model, and keys that only others have.
 
 #include <set>

@@ -116,6 +116,7 @@ struct Setting {
   ReadBy read_by = {};
   std::string_view negated = {};  ///< of a bool: the flag that turns it off
   bool positional = false;        ///< may stand without its name
+  bool per_table = false;         ///< may be said of one table alone
   bool own = false;               ///< each process of a run may have another value
 };
 
