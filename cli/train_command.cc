@@ -23,6 +23,7 @@
 #include "hotrow/comm/process.h"
 #include "hotrow/comm/reduce.h"
 #include "hotrow/machine/system.h"
+#include "hotrow/run/no_effect.h"
 #include "hotrow/run/resolve.h"
 #include "hotrow/run/run_data.h"
 #include "hotrow/train/loop.h"
@@ -208,6 +209,13 @@ class TrainRun {
   ThreadPool pool_;
 };
 
+// Of the whole run, where the data says how many samples it has.
+std::optional<std::int64_t> StepsOf(const LoopConfig& loop, const DataDescription& data) {
+  if (!data.samples) return std::nullopt;
+  const std::int64_t steps = CheckedMul(CeilDiv(*data.samples, loop.batch_size), loop.epochs);
+  return loop.max_steps > 0 ? std::min(steps, loop.max_steps) : steps;
+}
+
 int RunTrain(const CLI::App& app, MpiSession* processes) {
   const RunSettings settings = ReadCommandLine(app, kTrain);
   const RunConfig& run = settings.config;
@@ -215,7 +223,12 @@ int RunTrain(const CLI::App& app, MpiSession* processes) {
   const MadeDirectory directory({"--profile-dir", WritesResults(processes) ? run.files.profile_dir : ""});
   if (WritesResults(processes)) CheckOutputs(settings);
   TrainData data = OpenTrainData(run);
-  CheckLoop(run.loop, data.source->description(), data.eval_source != nullptr);
+  const DataDescription& description = data.source->description();
+  CheckLoop(run.loop, description, data.eval_source != nullptr);
+  for (const std::string& line :
+       CheckEffects(ResolveTrainer(run, description), StepsOf(run.loop, description))) {
+    if (WritesResults(processes)) PrintProgress(run.common, "warning: " + line);
+  }
   InstallInterruptHandler();
   return RunRanks(processes, run.placement.ranks, [&](Communicator& comm, const RanksOfHost& host) {
     return TrainRun(run, data, comm, host).Run();
