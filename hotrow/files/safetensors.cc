@@ -29,10 +29,11 @@ struct TypeName {
   const char* name;
   std::int64_t bytes;
 };
-constexpr std::array<TypeName, 4> kTypes = {{{TensorType::kF32, "F32", 4},
+constexpr std::array<TypeName, 5> kTypes = {{{TensorType::kF32, "F32", 4},
                                              {TensorType::kF64, "F64", 8},
                                              {TensorType::kI32, "I32", 4},
-                                             {TensorType::kI64, "I64", 8}}};
+                                             {TensorType::kI64, "I64", 8},
+                                             {TensorType::kU8, "U8", 1}}};
 
 const TypeName& TypeOf(TensorType type) {
   return *std::find_if(kTypes.begin(), kTypes.end(), [&](const TypeName& t) { return t.type == type; });
@@ -71,7 +72,7 @@ TensorInfo ParseTensor(const std::string& path, const std::string& name, const n
   const auto type =
       std::find_if(kTypes.begin(), kTypes.end(), [&](const auto& t) { return dtype == t.name; });
   if (type == kTypes.end())
-    Fail("{}: tensor '{}': type '{}' is not one of F32, F64, I32, I64", path, name, dtype);
+    Fail("{}: tensor '{}': type '{}' is not one of F32, F64, I32, I64, U8", path, name, dtype);
   info.type = type->type;
   std::int64_t bytes = type->bytes;
   for (const auto& dimension : Field(path, name, entry, "shape", &nlohmann::json::is_array)) {
@@ -127,14 +128,15 @@ Header MakeHeader(const std::string& path, const std::vector<SafetensorsWriter::
     if (tensor.name == kMetadataKey || json.contains(tensor.name)) {
       Fail("{}: tensor '{}': its name is taken", path, tensor.name);
     }
-    std::int64_t bytes = sizeof(float);
+    std::int64_t bytes = TypeOf(tensor.type).bytes;
     for (const std::int64_t dimension : tensor.shape) {
       if (dimension < 0) Fail("{}: tensor '{}': {} is not a size", path, tensor.name, dimension);
       bytes = CheckedMul(bytes, dimension);
     }
     const std::int64_t end = CheckedAdd(header.data_bytes, bytes);
-    json[tensor.name] = {
-        {"dtype", "F32"}, {"shape", tensor.shape}, {"data_offsets", {header.data_bytes, end}}};
+    json[tensor.name] = {{"dtype", TypeOf(tensor.type).name},
+                         {"shape", tensor.shape},
+                         {"data_offsets", {header.data_bytes, end}}};
     header.data_bytes = end;
   }
   std::string text;
@@ -146,6 +148,10 @@ Header MakeHeader(const std::string& path, const std::vector<SafetensorsWriter::
   // Spaces up to a multiple of 8, so that the data is aligned for readers that map the file.
   text.resize(static_cast<std::size_t>(RoundUp(static_cast<std::int64_t>(text.size()), kLengthBytes)), ' ');
   const std::uint64_t length = text.size();
+  if (std::ssize(text) > kMaxHeaderBytes) {
+    Fail("{}: its header would take {} bytes; readers of safetensors accept at most {}", path, length,
+         kMaxHeaderBytes);
+  }
   header.text.assign(reinterpret_cast<const char*>(&length), sizeof(length));
   header.text += text;
   return header;
@@ -259,6 +265,10 @@ std::vector<std::int64_t> SafetensorsReader::ReadI64(const std::string& name) {
   return ReadAll<std::int64_t>(name, TensorType::kI64);
 }
 
+std::vector<char> SafetensorsReader::ReadU8(const std::string& name) {
+  return ReadAll<char>(name, TensorType::kU8);
+}
+
 std::int64_t SafetensorsWriter::Check(const std::string& path, const std::vector<Tensor>& tensors,
                                       const std::map<std::string, std::string>& metadata) {
   NoDevice(path);
@@ -278,9 +288,8 @@ SafetensorsWriter::SafetensorsWriter(const std::string& path, const std::vector<
   buffer_ += header.text;
 }
 
-void SafetensorsWriter::Append(const float* data, std::int64_t count) {
-  HOTROW_CHECK(count >= 0);
-  const std::int64_t bytes = CheckedMul(count, static_cast<std::int64_t>(sizeof(float)));
+void SafetensorsWriter::AppendBytes(const char* data, std::int64_t bytes) {
+  HOTROW_CHECK(bytes >= 0);
   if (bytes > expected_bytes_ - written_bytes_) {
     Fail("{}: {} bytes of data were announced, more were appended", file_.path(), expected_bytes_);
   }
@@ -290,9 +299,9 @@ void SafetensorsWriter::Append(const float* data, std::int64_t count) {
     buffer_.clear();
   }
   if (size > kWriteBufferBytes) {
-    file_.Write(reinterpret_cast<const char*>(data), size);
+    file_.Write(data, size);
   } else {
-    buffer_.append(reinterpret_cast<const char*>(data), size);
+    buffer_.append(data, size);
   }
   written_bytes_ += bytes;
 }

@@ -10,11 +10,12 @@
 #include <string>
 #include <vector>
 
+#include "hotrow/base/size.h"
 #include "hotrow/files/new_file.h"
 
 namespace hotrow {
 
-enum class TensorType { kF32, kF64, kI32, kI64 };
+enum class TensorType { kF32, kF64, kI32, kI64, kU8 };
 
 struct TensorInfo {
   std::string name;
@@ -47,6 +48,7 @@ class SafetensorsReader {
   std::vector<double> ReadF64(const std::string& name);
   std::vector<std::int32_t> ReadI32(const std::string& name);
   std::vector<std::int64_t> ReadI64(const std::string& name);
+  std::vector<char> ReadU8(const std::string& name);
 
  private:
   template <typename T>
@@ -60,16 +62,18 @@ class SafetensorsReader {
   std::map<std::string, std::string> metadata_;
 };
 
-/// Writes F32 tensors one after another, streamed: only the piece at hand is in memory. A NewFile: a reader
+/// Writes tensors one after another, streamed: only the piece at hand is in memory. A NewFile: a reader
 /// never sees half of it, and an interrupted write leaves the old one.
 class SafetensorsWriter {
  public:
   struct Tensor {
     std::string name;
     std::vector<std::int64_t> shape;
+    TensorType type = TensorType::kF32;
   };
   /// Throws Error where a writer of the same would fail, now or when it runs out of disk: hours later, if
-  /// what it is to write is still to be computed. Returns the bytes of the file.
+  /// what it is to write is still to be computed. Likewise for a header that is longer than readers accept.
+  /// Returns the bytes of the file.
   static std::int64_t Check(const std::string& path, const std::vector<Tensor>& tensors,
                             const std::map<std::string, std::string>& metadata);
 
@@ -78,10 +82,13 @@ class SafetensorsWriter {
   SafetensorsWriter(const std::string& path, const std::vector<Tensor>& tensors,
                     const std::map<std::string, std::string>& metadata);
 
-  /// The next `count` floats of the data, tensor after tensor; small pieces are gathered before they are
-  /// written. Throws Error when there are more of them than the tensors have, or the disk is full.
-  void Append(const float* data, std::int64_t count);
-  /// Throws Error when fewer floats were appended than the tensors have, or the disk is full. Nothing may be
+  /// The next `count` values of the data, tensor after tensor; small pieces are gathered before they are
+  /// written. Throws Error when there are more bytes of them than the tensors have, or the disk is full.
+  template <typename T>
+  void Append(const T* data, std::int64_t count) {
+    AppendBytes(reinterpret_cast<const char*>(data), CheckedMul(count, std::int64_t{sizeof(T)}));
+  }
+  /// Throws Error when fewer bytes were appended than the tensors have, or the disk is full. Nothing may be
   /// appended after it.
   void Finish();
 
@@ -90,6 +97,8 @@ class SafetensorsWriter {
   std::int64_t appended_bytes() const { return header_bytes_ + written_bytes_; }
 
  private:
+  void AppendBytes(const char* data, std::int64_t bytes);
+
   NewFile file_;
   std::string buffer_;
   std::int64_t header_bytes_ = 0;    // with its length

@@ -104,12 +104,56 @@ TEST_F(SafetensorsTest, RoundTrip) {
 TEST_F(SafetensorsTest, ReadsEveryType) {
   WriteFile(
       R"({"f":{"dtype":"F64","shape":[1],"data_offsets":[0,8]},"i":{"dtype":"I32","shape":[2],"data_offsets":[8,16]},)"
-      R"("l":{"dtype":"I64","shape":[1],"data_offsets":[16,24]}}   )",
-      std::string(8, '\0') + std::string("\1\0\0\0\xff\xff\xff\xff", 8) + std::string(8, '\xff'));
+      R"("l":{"dtype":"I64","shape":[1],"data_offsets":[16,24]},"u":{"dtype":"U8","shape":[3],"data_offsets":[24,27]}}   )",
+      std::string(8, '\0') + std::string("\1\0\0\0\xff\xff\xff\xff", 8) + std::string(8, '\xff') + "a\xff!");
   SafetensorsReader reader(path_);
   EXPECT_THAT(reader.ReadF64("f"), ElementsAre(0.0));
   EXPECT_THAT(reader.ReadI32("i"), ElementsAre(1, -1));
   EXPECT_THAT(reader.ReadI64("l"), ElementsAre(-1));
+  EXPECT_THAT(reader.ReadU8("u"), ElementsAre('a', '\xff', '!'));
+}
+
+TEST_F(SafetensorsTest, WritesOffsetsFloatsAndBytes) {
+  const std::vector<std::int64_t> offsets = {0, std::int64_t{1} << 40};
+  const float one = 1;
+  const std::string text("a\0\xff", 3);
+  {
+    SafetensorsWriter writer(
+        path_,
+        {{"o", {2}, TensorType::kI64}, {"f", {1}}, {"t", {3}, TensorType::kU8}, {"e", {0}, TensorType::kU8}},
+        {});
+    writer.Append(offsets.data(), 2);
+    writer.Append(&one, 1);
+    writer.Append(text.data(), 2);
+    writer.Append(text.data() + 2, 1);
+    EXPECT_THROW(writer.Append(text.data(), 1), Error);
+    writer.Finish();
+  }
+  SafetensorsReader reader(path_);
+  EXPECT_EQ(reader.ReadI64("o"), offsets);
+  EXPECT_THAT(reader.ReadF32("f"), ElementsAre(1));
+  EXPECT_THAT(reader.ReadU8("t"), ElementsAre('a', '\0', '\xff'));
+  EXPECT_TRUE(reader.ReadU8("e").empty());
+  EXPECT_THROW(reader.ReadU8("f"), Error);
+}
+
+// Readers, this one among them, take at most 100,000,000 bytes: such a file would be written in vain.
+TEST_F(SafetensorsTest, AHeaderThatNobodyReadsIsRefusedBeforeItIsWritten) {
+  const std::map<std::string, std::string> large = {{"m", std::string(100'000'000, 'x')}};
+  EXPECT_THAT(
+      [&] {
+        SafetensorsWriter::Check(path_, {{"a", {1}}}, large);
+      },
+      ::testing::ThrowsMessage<Error>(
+          AllOf(HasSubstr("its header would take 1000000"), HasSubstr("at most 100000000"))));
+  EXPECT_THROW(SafetensorsWriter(path_, {{"a", {1}}}, large), Error);
+  EXPECT_EQ(FilesInDirectory(), 0);
+  const std::map<std::string, std::string> largest = {{"m", std::string(99'999'900, 'x')}};
+  SafetensorsWriter writer(path_, {{"a", {1}}}, largest);
+  const float one = 1;
+  writer.Append(&one, 1);
+  writer.Finish();
+  EXPECT_EQ(SafetensorsReader(path_).metadata().at("m").size(), 99'999'900U);
 }
 
 TEST_F(SafetensorsTest, AnUnfinishedWriteLeavesTheOldFile) {
