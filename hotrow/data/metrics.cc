@@ -48,22 +48,63 @@ class PairCounter {
   std::uint64_t negatives_ = 0;
 };
 
+double WeightAt(std::span<const float> weights, std::size_t i) {
+  return weights.empty() ? 1.0 : static_cast<double>(weights[i]);
+}
+
 template <typename T>
-double MeanLoss(std::span<const T> logits, std::span<const float> labels) {
-  HOTROW_CHECK(logits.size() == labels.size());
+double MeanLoss(std::span<const T> logits, std::span<const float> labels, std::span<const float> weights) {
+  HOTROW_CHECK(logits.size() == labels.size() && (weights.empty() || weights.size() == labels.size()));
   double sum = 0.0;
+  double weight = 0.0;
   for (std::size_t i = 0; i < logits.size(); ++i) {
     const double z = logits[i];
     if (!std::isfinite(z)) Fail("the logit of sample {} is {}: the model has diverged", i, z);
-    sum += std::max(z, 0.0) - z * labels[i] + std::log1p(std::exp(-std::abs(z)));
+    sum += WeightAt(weights, i) * (std::max(z, 0.0) - z * labels[i] + std::log1p(std::exp(-std::abs(z))));
+    weight += WeightAt(weights, i);
   }
-  return logits.empty() ? kNan : sum / static_cast<double>(logits.size());
+  return weight > 0.0 ? sum / weight : kNan;
+}
+
+double WeightedAuc(std::span<const float> scores, std::span<const float> labels,
+                   std::span<const float> weights) {
+  HOTROW_CHECK(weights.size() == labels.size());
+  struct Sample {
+    std::uint32_t score;
+    float weight;  // its sign the label's: negative of a negative
+    bool operator<(const Sample& other) const {
+      return std::pair(score, weight) < std::pair(other.score, other.weight);
+    }
+  };
+  std::vector<Sample> order(scores.size());
+  for (std::size_t i = 0; i < scores.size(); ++i) {
+    order[i] = {OrderedBits(scores[i]), labels[i] > 0.5F ? weights[i] : -weights[i]};
+  }
+  std::sort(order.begin(), order.end());
+  double positives = 0.0;
+  double negatives = 0.0;
+  double in_order = 0.0;
+  for (std::size_t begin = 0; begin < order.size();) {
+    std::size_t end = begin;
+    double p = 0.0;
+    double n = 0.0;
+    for (; end < order.size() && order[end].score == order[begin].score; ++end) {
+      const double weight = order[end].weight;
+      (weight > 0.0 ? p : n) += std::abs(weight);
+    }
+    in_order += p * (negatives + 0.5 * n);
+    positives += p;
+    negatives += n;
+    begin = end;
+  }
+  return positives > 0.0 && negatives > 0.0 ? in_order / (positives * negatives) : kNan;
 }
 
 }  // namespace
 
-double RocAuc(std::span<const float> scores, std::span<const float> labels) {
+double RocAuc(std::span<const float> scores, std::span<const float> labels, std::span<const float> weights) {
   CheckScores(scores, labels);
+  if (!weights.empty()) return WeightedAuc(scores, labels, weights);
   std::vector<std::uint64_t> keys(scores.size());  // score above, label in the lowest bit
   for (std::size_t i = 0; i < scores.size(); ++i) {
     keys[i] = (static_cast<std::uint64_t>(OrderedBits(scores[i])) << 1) | (labels[i] > 0.5F ? 1U : 0U);
@@ -117,17 +158,21 @@ double ExpectedAuc(std::span<const double> probabilities) {
   return positives > 0.0 && negatives > 0.0 ? in_order / (positives * negatives) : kNan;
 }
 
-double LogLoss(std::span<const float> logits, std::span<const float> labels) {
-  return MeanLoss(logits, labels);
+double LogLoss(std::span<const float> logits, std::span<const float> labels, std::span<const float> weights) {
+  return MeanLoss(logits, labels, weights);
 }
 double LogLoss(std::span<const double> logits, std::span<const float> labels) {
-  return MeanLoss(logits, labels);
+  return MeanLoss(logits, labels, {});
 }
 
-double LabelRate(std::span<const float> labels) {
+double LabelRate(std::span<const float> labels, std::span<const float> weights) {
   double ones = 0.0;
-  for (const float label : labels) ones += label;
-  return labels.empty() ? kNan : ones / static_cast<double>(labels.size());
+  double weight = 0.0;
+  for (std::size_t i = 0; i < labels.size(); ++i) {
+    ones += WeightAt(weights, i) * labels[i];
+    weight += WeightAt(weights, i);
+  }
+  return weight > 0.0 ? ones / weight : kNan;
 }
 
 double NormalizedEntropy(double log_loss, double label_rate) {

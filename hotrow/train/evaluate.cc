@@ -31,16 +31,24 @@ void Gather(Communicator& comm, std::span<const float> mine, std::span<const std
   parts.Start(comm).Wait();
 }
 
-Evaluation Measure(std::span<const float> logits, std::span<const float> labels) {
+// `weights`: one a sample, or none.
+Evaluation Measure(std::span<const float> logits, std::span<const float> labels,
+                   std::span<const float> weights) {
   if (logits.empty()) Fail("evaluation: the data has no samples");
   Evaluation result;
   result.samples = std::ssize(logits);
   double predicted = 0;
-  for (const float logit : logits) predicted += Probability(logit);
-  result.prediction_rate = predicted / static_cast<double>(result.samples);
-  result.label_rate = LabelRate(labels);
-  result.log_loss = LogLoss(logits, labels);
-  result.auc = RocAuc(logits, labels);
+  double weight = 0;
+  for (std::size_t i = 0; i < logits.size(); ++i) {
+    const double of_sample = weights.empty() ? 1.0 : static_cast<double>(weights[i]);
+    predicted += of_sample * Probability(logits[i]);
+    weight += of_sample;
+  }
+  if (!(weight > 0)) Fail("evaluation: the samples' weights are all 0");
+  result.prediction_rate = predicted / weight;
+  result.label_rate = LabelRate(labels, weights);
+  result.log_loss = LogLoss(logits, labels, weights);
+  result.auc = RocAuc(logits, labels, weights);
   result.normalized_entropy = NormalizedEntropy(result.log_loss, result.label_rate);
   return result;
 }
@@ -55,6 +63,9 @@ Evaluation Evaluate(Trainer& trainer, BatchSource& source, std::int64_t batch_si
   std::vector<float> own;
   std::vector<float> logits;
   std::vector<float> labels;
+  std::vector<float> weights;
+  // Data of the ranks' own may differ in it.
+  const bool weighted = AllReduceMax(comm, source.description().weighted_samples ? 1 : 0) > 0;
   Batch batch;
   batches.StartEpoch(0);
   while (batches.Next(batch_size, batch)) {
@@ -62,10 +73,13 @@ Evaluation Evaluate(Trainer& trainer, BatchSource& source, std::int64_t batch_si
     trainer.Predict(batch, own);
     Gather(comm, own, batch.rank_samples, logits);
     Gather(comm, batch.labels, batch.rank_samples, labels);
+    if (!weighted) continue;
+    if (batch.sample_weights.empty()) batch.sample_weights.assign(own.size(), 1.0F);
+    Gather(comm, batch.sample_weights, batch.rank_samples, weights);
   }
   batches.Rethrow();
   Evaluation result;
-  if (comm.rank() == 0) result = Measure(logits, labels);
+  if (comm.rank() == 0) result = Measure(logits, labels, weights);
   Broadcast<Evaluation>(comm, std::span(&result, 1));
   return result;
 }

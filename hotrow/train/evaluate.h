@@ -19,10 +19,12 @@ struct Evaluation {
   double prediction_rate = 0;  ///< mean predicted probability
 };
 
+/// Of weighted samples all but their number is weighted, as by scikit-learn's sample_weight.
+///
 /// Collective: runs the source's epoch 0 through the model, `batch_size` samples a call of Next, and returns
 /// the same on every rank. With more ranks than one the source is this rank's slice (train/rank_source.h) or
-/// data of its own. Memory: 8 bytes a sample, on rank 0. Throws Error when the source has no labels or no
-/// samples.
+/// data of its own. Memory: 8 bytes a sample, 12 of weighted ones, on rank 0. Throws Error when the source
+/// has no labels, no samples, or only samples of weight 0.
 Evaluation Evaluate(Trainer& trainer, BatchSource& source, std::int64_t batch_size);
 
 }  // namespace hotrow

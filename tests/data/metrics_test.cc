@@ -46,6 +46,77 @@ TEST(RocAuc, EqualsTheDefinitionWithTies) {
   }
 }
 
+// scikit-learn's sample_weight by the definition: a pair counts the product of its weights.
+double PairwiseAuc(const std::vector<float>& scores, const std::vector<float>& labels,
+                   const std::vector<float>& weights) {
+  double in_order = 0.0;
+  double pairs = 0.0;
+  for (std::size_t i = 0; i < scores.size(); ++i) {
+    for (std::size_t j = 0; j < scores.size(); ++j) {
+      if (labels[i] != 1.0F || labels[j] != 0.0F) continue;
+      const double weight = static_cast<double>(weights[i]) * static_cast<double>(weights[j]);
+      in_order += weight * (scores[i] > scores[j] ? 1.0 : (scores[i] == scores[j] ? 0.5 : 0.0));
+      pairs += weight;
+    }
+  }
+  return in_order / pairs;
+}
+
+TEST(WeightedMetrics, EqualTheDefinitions) {
+  RandomSequence random(12, RandomStream::kShuffle);
+  for (int round = 0; round < 50; ++round) {
+    std::vector<float> scores = {-1.0F, 1.0F};
+    std::vector<float> labels = {1.0F, 0.0F};
+    std::vector<float> weights = {0.3F, 2.0F};
+    for (std::int64_t n = random.NextBelow(200); n > 0; --n) {
+      scores.push_back(static_cast<float>(random.NextBelow(9) - 4) / 3.0F);
+      labels.push_back(static_cast<float>(random.NextBelow(2)));
+      const bool none = random.NextBelow(5) == 0;
+      weights.push_back(none ? 0.0F : static_cast<float>(std::exp(10 * random.NextDouble() - 5)));
+    }
+    EXPECT_NEAR(RocAuc(scores, labels, weights), PairwiseAuc(scores, labels, weights), 1e-12);
+    double loss = 0.0;
+    double ones = 0.0;
+    double weight = 0.0;
+    for (std::size_t i = 0; i < scores.size(); ++i) {
+      const double w = weights[i];
+      const double p = 1.0 / (1.0 + std::exp(-static_cast<double>(scores[i])));
+      loss -= w * (labels[i] == 1.0F ? std::log(p) : std::log(1.0 - p));
+      ones += w * static_cast<double>(labels[i]);
+      weight += w;
+    }
+    EXPECT_NEAR(LogLoss(scores, labels, weights), loss / weight, 1e-12);
+    EXPECT_NEAR(LabelRate(labels, weights), ones / weight, 1e-12);
+  }
+}
+
+// Whole weights count like so many samples; none, like a sample that is absent; equal ones change nothing.
+TEST(WeightedMetrics, AreThoseOfRepeatedSamples) {
+  const std::vector<float> scores = {-1, 0.5F, 0.5F, 2, 1, 3};
+  const std::vector<float> labels = {0, 1, 0, 1, 0, 0};
+  const std::vector<float> weights = {2, 1, 3, 1, 2, 0};
+  std::vector<float> repeated_scores;
+  std::vector<float> repeated_labels;
+  for (std::size_t i = 0; i < scores.size(); ++i) {
+    const auto times = static_cast<std::size_t>(weights[i]);
+    repeated_scores.insert(repeated_scores.end(), times, scores[i]);
+    repeated_labels.insert(repeated_labels.end(), times, labels[i]);
+  }
+  EXPECT_DOUBLE_EQ(RocAuc(scores, labels, weights), RocAuc(repeated_scores, repeated_labels));
+  EXPECT_DOUBLE_EQ(LogLoss(scores, labels, weights), LogLoss(repeated_scores, repeated_labels));
+  EXPECT_DOUBLE_EQ(LabelRate(labels, weights), LabelRate(repeated_labels));
+  const std::vector<float> same(6, 0.7F);
+  EXPECT_NEAR(RocAuc(scores, labels, same), RocAuc(scores, labels), 1e-15);
+}
+
+TEST(WeightedMetrics, AClassThatWeighsNothingHasNoAuc) {
+  const std::vector<float> scores = {1, 2, 3};
+  const std::vector<float> labels = {1, 0, 0};
+  EXPECT_TRUE(std::isnan(RocAuc(scores, labels, std::vector<float>{0, 1, 1})));
+  EXPECT_TRUE(std::isnan(RocAuc(scores, labels, std::vector<float>{1, 0, 0})));
+  EXPECT_TRUE(std::isnan(LogLoss(scores, labels, std::vector<float>{0, 0, 0})));
+}
+
 TEST(RocAuc, SignedZerosTieAndInfinitiesRank) {
   constexpr float kInf = std::numeric_limits<float>::infinity();
   EXPECT_EQ(RocAuc(std::vector<float>{0.0F, -0.0F}, std::vector<float>{1, 0}), 0.5);
