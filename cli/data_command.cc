@@ -10,14 +10,17 @@
 
 #include "cli/app.h"
 #include "cli/cli11.h"
+#include "cli/evaluation_report.h"
 #include "cli/settings_flags.h"
 #include "cli/targets.h"
 #include "hotrow/base/error.h"
 #include "hotrow/data/data_info.h"
+#include "hotrow/data/file_source.h"
 #include "hotrow/data/planted.h"
 #include "hotrow/data/presets.h"
 #include "hotrow/run/run_data.h"
 #include "hotrow/run/words.h"
+#include "hotrow/train/model_file.h"
 
 namespace hotrow::cli {
 namespace {
@@ -95,7 +98,8 @@ Json InfoJson(const DataInfo& info, const std::vector<std::string>& dense_names,
           {"samples", info.samples},
           {"label_rate", info.label_rate ? Json(*info.label_rate) : Json(nullptr)},
           {"dense", dense},
-          {"features", features}};
+          {"features", features},
+          {"unknown_values", UnknownJson(info.unknown)}};
 }
 
 std::string InfoText(const DataInfo& info, const std::vector<std::string>& dense_names) {
@@ -114,23 +118,39 @@ std::string InfoText(const DataInfo& info, const std::vector<std::string>& dense
     text += fmt::format("\n{:<28} {:>12} {:>12} {:>12.3f} {:>12}", f.name, f.rows, f.distinct_ids,
                         static_cast<double>(f.ids) / static_cast<double>(info.samples), f.max_bag);
     if (f.out_of_range > 0) text += fmt::format("  {} ids outside the table", f.out_of_range);
+    for (const UnknownValues& unknown : info.unknown) {
+      if (unknown.feature != f.name || unknown.unknown == 0) continue;
+      text += fmt::format("  {:.2f}% of the values are not in the vocabulary", 100.0 * unknown.share());
+    }
   }
   return text;
+}
+
+// A saved model knows how its data are read.
+void RefuseWithModel(const RunSettings& settings) {
+  for (const char* name : {"format", "schema", "cardinality", "max-rows"}) {
+    if (settings.given.contains(name))
+      Fail("--{}: --model does not read it; a run without --model does", name);
+  }
+  if (settings.config.data.files.empty()) Fail("--data: missing");
 }
 
 int RunInfo(const CLI::App& app) {
   const RunSettings settings = ReadCommandLine(app, kDataInfo);
   const RunConfig& run = settings.config;
   CheckOutputs(settings);
-  DataSpec spec = ResolveData(kDataInfo, run);
-  spec.refuse_bad_ids = false;  // they are counted
-  spec.shuffle = false;
-  spec.need_labels = false;
-  const std::shared_ptr<const RecordEncoder> encoder = MakeEncoder(spec);
-  const DataInfo info = InspectData(*OpenSource(spec, encoder));
+  // As training would see the files, or, with a saved model, as its training left them to be seen. Bad ids
+  // are counted.
+  const std::string& model = run.files.model;
+  if (!model.empty()) RefuseWithModel(settings);
+  const std::shared_ptr<const RecordEncoder> encoder =
+      model.empty() ? MakeEncoder(ResolveData(kDataInfo, run)) : EncoderOf(ReadModelInfo(model), model);
+  const DataInfo info =
+      InspectData(*OpenFileSource(encoder, {.paths = run.data.files, .need_labels = false, .pipes = true}));
   const std::vector<std::string> dense_names = encoder->DenseNames();
   PrintResult(run.common, InfoText(info, dense_names));
-  WriteJson(run.common, InfoJson(info, dense_names, spec.paths));
+  PrintUnknown(run.common, info.unknown);
+  WriteJson(run.common, InfoJson(info, dense_names, run.data.files));
   return kDone;
 }
 

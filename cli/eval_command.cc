@@ -25,8 +25,10 @@ int RunEval(const CLI::App& app) {
       {"command", "eval"}, {"version", HOTROW_VERSION}, {"model", run.files.model}};
   json.update(EvaluationJson(evaluation));
   json["bad_ids"] = saved.trainer->bad_ids();
+  json["unknown_values"] = UnknownJson(saved.source->Unknown());
   json["peak_rss_bytes"] = PeakResidentBytes();
   PrintResult(run.common, EvaluationText(evaluation));
+  PrintUnknown(run.common, saved.source->Unknown());
   WriteJson(run.common, json);
   return kDone;
 }

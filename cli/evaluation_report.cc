@@ -29,4 +29,9 @@ nlohmann::ordered_json EvaluationJson(const Evaluation& e) {
           {"prediction_rate", number(e.prediction_rate)}};
 }
 
+void PrintUnknown(const CommonConfig& common, std::span<const UnknownValues> features) {
+  const std::string warning = UnknownWarning(features);
+  if (!warning.empty()) PrintProgress(common, warning);
+}
+
 }  // namespace hotrow::cli

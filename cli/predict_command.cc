@@ -10,6 +10,7 @@
 
 #include "cli/app.h"
 #include "cli/cli11.h"
+#include "cli/evaluation_report.h"
 #include "cli/settings_flags.h"
 #include "cli/targets.h"
 #include "hotrow/base/error.h"
@@ -99,11 +100,14 @@ int RunPredict(const CLI::App& app) {
   }
   out.Finish();
   if (inputs) inputs->Finish();
+  const std::vector<UnknownValues> unknown = saved.source->Unknown();
+  PrintUnknown(run.common, unknown);
   WriteJson(run.common, {{"command", "predict"},
                          {"version", HOTROW_VERSION},
                          {"model", run.files.model},
                          {"samples", samples},
-                         {"bad_ids", saved.trainer->bad_ids()}});
+                         {"bad_ids", saved.trainer->bad_ids()},
+                         {"unknown_values", UnknownJson(unknown)}});
   return kDone;
 }
 

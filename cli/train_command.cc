@@ -2,7 +2,6 @@
 
 #include <fmt/core.h>
 #include <cmath>
-#include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -136,15 +135,17 @@ class TrainRun {
     RankSource source(*data_.source, config.reduction_units, comm_);
     std::optional<RankSource> eval_source;
     if (data_.eval_source) eval_source.emplace(*data_.eval_source, config.reduction_units, comm_);
-    if (!run_.files.save.empty() && comm_.rank() == 0) CheckSave(trainer, run_.files.save, Metadata());
+    if (!run_.files.save.empty() && comm_.rank() == 0)
+      CheckSave(trainer, run_.files.save, data_.encoder.get());
     const LoopResult result =
         TrainLoop(trainer, source, eval_source ? &*eval_source : nullptr, run_.loop, Observer());
     const bool interrupted = TakeInterrupt() || result.reason == StopReason::kInterrupted;
     if (!run_.files.save.empty()) {
       const TraceSpan span(trainer.tracer(), TraceName::kCheckpoint);
-      SaveModel(trainer, run_.files.save, Metadata(), ObserverOfSave());
+      SaveModel(trainer, run_.files.save, data_.encoder.get(), ObserverOfSave());
     }
-    const Json json = ResultJson(run_, result, host_, trainer);
+    Json json = ResultJson(run_, result, host_, trainer);
+    if (data_.eval_source) json["unknown_values"] = UnknownJson(data_.eval_source->Unknown());
     if (comm_.rank() == 0) Report(result, json);
     // Last: whatever is wrong with it, the model and the result are there.
     if (traced) WriteTrace(comm_, tracer, run_.files.profile_dir);
@@ -161,12 +162,6 @@ class TrainRun {
       PrintProgress(run_.common, fmt::format("epoch {:.2f}: {}", point.epoch, EvaluationText(point.result)));
     };
     return observer;
-  }
-
-  std::map<std::string, std::string> Metadata() const {
-    std::map<std::string, std::string> metadata;
-    if (data_.encoder) metadata["hotrow.encoder"] = data_.encoder->ToJson();
-    return metadata;
   }
 
   // Collective: whether a signal has come by now. It has ended the training, and what is trained is saved all
@@ -199,6 +194,7 @@ class TrainRun {
     if (json["weights_hash"].is_string()) text += "\nweights_hash " + json["weights_hash"].get<std::string>();
     if (!run_.files.save.empty()) text += "\nsaved " + run_.files.save;
     PrintResult(run_.common, text);
+    if (data_.eval_source) PrintUnknown(run_.common, data_.eval_source->Unknown());
     WriteJson(run_.common, json);
   }
 
@@ -222,7 +218,7 @@ int RunTrain(const CLI::App& app, MpiSession* processes) {
   if (processes != nullptr) CheckSameSettings(settings, processes->world());
   const MadeDirectory directory({"--profile-dir", WritesResults(processes) ? run.files.profile_dir : ""});
   if (WritesResults(processes)) CheckOutputs(settings);
-  TrainData data = OpenTrainData(run);
+  TrainData data = OpenTrainData(run, processes == nullptr);
   const DataDescription& description = data.source->description();
   CheckLoop(run.loop, description, data.eval_source != nullptr);
   for (const std::string& line :

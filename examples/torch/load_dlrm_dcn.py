@@ -48,13 +48,14 @@ def build(config, weighted):
 
 
 def load(path, weighted=False):
-    """(module with the file's weights, the model's configuration). Every name and shape must be there, and no other."""
+    """(module with the file's weights, the model's configuration). Every name and shape must be there, and no other but
+    Hotrow's own: vocabularies of the data."""
     with safe_open(path, framework="pt") as file:
         metadata = file.metadata() or {}
         if "hotrow.model" not in metadata:
             raise SystemExit(f"error: {path} has no 'hotrow.model' in its metadata: not a model that Hotrow saved")
         config = json.loads(metadata["hotrow.model"])
-        weights = {name: file.get_tensor(name) for name in file.keys()}
+        weights = {name: file.get_tensor(name) for name in file.keys() if not name.startswith("hotrow.")}
     module = build(config, weighted)
     module.load_state_dict(weights, strict=True)
     return module.eval(), config

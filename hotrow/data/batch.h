@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "hotrow/data/unknown_values.h"
 #include "hotrow/sparse/keyed_jagged_tensor.h"
 
 namespace hotrow {
@@ -46,6 +47,7 @@ struct DataDescription {
   std::optional<std::int64_t> samples;  ///< an epoch's; none: endless (synthetic) or unknown
   std::string name;                     ///< where they come from, as mistakes name it; empty: generated
   bool of_all_ranks = false;  ///< every rank's slices come of this one data set; else it is a rank's own
+  bool one_pass = false;      ///< only one epoch can be read: the data come through a pipe
 };
 
 /// A stream of batches. Not thread-safe: one caller at a time.
@@ -61,6 +63,17 @@ class BatchSource {
   /// batch, at the end of the epoch. The last batch of an epoch may be short. Throws Error naming file, line
   /// and column on malformed data.
   virtual bool Next(std::int64_t max_samples, Batch& batch) = 0;
+  /// To where StartEpoch(epoch) and `batches` calls of Next(max_samples, …) would have led. What is left out
+  /// may go unchecked and uncounted. Here by just these calls; a source that can do better does.
+  virtual void Seek(std::int64_t epoch, std::int64_t batches, std::int64_t max_samples) {
+    StartEpoch(epoch);
+    Batch dropped;
+    for (std::int64_t i = 0; i < batches && Next(max_samples, dropped); ++i) {
+    }
+  }
+  /// Of the features whose values are looked up in a vocabulary: counted in this epoch so far, or, where
+  /// samples are encoded once for all epochs, in all. May be called while another thread is in Next.
+  virtual std::vector<UnknownValues> Unknown() const { return {}; }
 };
 
 }  // namespace hotrow

@@ -176,10 +176,10 @@ std::unique_ptr<BoundEncoder> CriteoEncoder::Bind(RecordReader& reader, const Bi
   return std::make_unique<BoundCriteo>(description_, columns);
 }
 
-std::string CriteoEncoder::ToJson() const {
+EncoderText CriteoEncoder::Save() const {
   nlohmann::json rows = nlohmann::json::array();
   for (const SparseFeature& feature : description_.features) rows.push_back(feature.rows);
-  return nlohmann::json{{"format", "criteo"}, {"version", 1}, {"rows", rows}}.dump();
+  return {.json = nlohmann::json{{"format", "criteo"}, {"version", 1}, {"rows", rows}}.dump()};
 }
 
 }  // namespace hotrow

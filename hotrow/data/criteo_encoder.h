@@ -31,7 +31,7 @@ class CriteoEncoder : public RecordEncoder {
   const DataDescription& description() const override { return description_; }
   std::unique_ptr<BoundEncoder> Bind(RecordReader& reader, const BindOptions& options) const override;
   std::vector<std::string> DenseNames() const override;
-  std::string ToJson() const override;
+  EncoderText Save() const override;
 
   /// log(max(x, -2) + 3)
   static float DenseTransform(double x);

@@ -43,16 +43,25 @@ class BoundCsv : public BoundEncoder {
       : encoder_(encoder),
         schema_(encoder.schema()),
         columns_(std::move(columns)),
-        refuse_bad_ids_(options.refuse_bad_ids) {}
+        refuse_bad_ids_(options.refuse_bad_ids),
+        unknown_(options.unknown) {}
 
   bool has_labels() const override { return columns_.label != CsvColumns::kAbsent; }
+  bool has_sample_weights() const override { return columns_.sample_weight != CsvColumns::kAbsent; }
 
   void Encode(const RecordReader& record, EncodedSamples& out) override {
     const auto fields = CheckedFields(record, columns_);
     if (has_labels()) out.AddLabel(Label(record));
+    if (has_sample_weights()) {
+      out.AddSampleWeight(ParseSampleWeight(record, columns_.sample_weight, schema_.sample_weight));
+    }
     for (std::size_t i = 0; i < schema_.dense.size(); ++i) out.AddDense(Dense(record, i));
     for (std::size_t f = 0; f < schema_.sparse.size(); ++f) {
-      AddBag(record, f, fields[columns_.sparse[f]], out);
+      if (columns_.weights[f] == CsvColumns::kAbsent) {
+        AddBag(record, f, fields[columns_.sparse[f]], out);
+      } else {
+        AddWeightedBag(record, f, fields[columns_.sparse[f]], out);
+      }
       out.EndBag();
     }
     out.EndSample();
@@ -104,15 +113,80 @@ class BoundCsv : public BoundEncoder {
     ForEachValue(sparse, field, [&](std::string_view value) { out.AddId(Row(record, f, value)); });
   }
 
+  // A weight stands where its value does, so both fields are split before any value is dropped.
+  void AddWeightedBag(const RecordReader& record, std::size_t f, std::string_view field,
+                      EncodedSamples& out) {
+    const SparseColumn& sparse = schema_.sparse[f];
+    const std::size_t column = columns_.weights[f];
+    std::string_view weights = record.fields()[column];
+    if (IsMissing(schema_, weights)) weights = {};
+    const bool missing = IsMissing(schema_, field);
+    if (missing && (weights.empty() || sparse.missing == MissingField::kError)) {
+      AddBag(record, f, field, out);
+      return;
+    }
+    Split(missing ? std::string_view() : field, sparse.separator, values_);
+    Split(weights, sparse.separator, weights_);
+    const bool missing_as_value = missing && sparse.missing == MissingField::kValue;
+    if (missing_as_value) values_.assign(1, {});
+    if (values_.size() != weights_.size()) {
+      record.FailAt(column, sparse.weights,
+                    fmt::format("{} weights for the {} values of column '{}'", weights_.size(),
+                                values_.size(), sparse.column));
+    }
+    std::int64_t taken = 0;
+    for (std::size_t i = 0; i < values_.size(); ++i) {
+      const bool dropped = missing ? !missing_as_value : sparse.separator && values_[i].empty();
+      if (dropped) continue;
+      if (sparse.max_length > 0 && taken++ == sparse.max_length) break;
+      out.AddId(Row(record, f, values_[i]), Weight(record, column, sparse.weights, weights_[i]));
+    }
+  }
+
+  static void Split(std::string_view field, std::optional<char> separator,
+                    std::vector<std::string_view>& items) {
+    items.clear();
+    if (separator && field.empty()) return;
+    for (std::size_t end = 0; separator && (end = field.find(*separator)) != std::string_view::npos;) {
+      items.push_back(field.substr(0, end));
+      field.remove_prefix(end + 1);
+    }
+    items.push_back(field);
+  }
+
+  static float Weight(const RecordReader& record, std::size_t column, std::string_view name,
+                      std::string_view text) {
+    const std::optional<double> value = ParseNumber(text);
+    const auto weight = static_cast<float>(value.value_or(0.0));
+    if (!value || !std::isfinite(weight)) {
+      record.FailAt(column, name, Quoted(text) + " is not a weight; weights are finite numbers");
+    }
+    return weight;
+  }
+
   std::int64_t Row(const RecordReader& record, std::size_t f, std::string_view value) const {
     const SparseColumn& sparse = schema_.sparse[f];
-    if (sparse.encoding == SparseEncoding::kVocabulary) return encoder_.vocabulary(f).Row(value);
     if (sparse.encoding == SparseEncoding::kHash) return HashRow(value, sparse.rows);
-    const std::optional<std::int64_t> id = ParseInteger(value);
-    if (!id) record.FailAt(columns_.sparse[f], sparse.column, Quoted(value) + " is not an integer");
+    if (sparse.encoding == SparseEncoding::kInteger) return IntegerRow(record, f, value);
+    const std::int64_t row = encoder_.vocabulary(f).Row(value);
+    if (unknown_ != nullptr) unknown_->Add(f, row == 0);
+    return row;
+  }
+
+  // An integer beyond 64 bits becomes a negative id that is the same modulo the table's rows: out of range
+  // like itself, and wrapped to the same row.
+  std::int64_t IntegerRow(const RecordReader& record, std::size_t f, std::string_view value) const {
+    const SparseColumn& sparse = schema_.sparse[f];
+    std::optional<std::int64_t> id = ParseInteger(value);
+    if (!id) {
+      id = ParseIntegerModulo(value, sparse.rows);
+      if (!id) record.FailAt(columns_.sparse[f], sparse.column, Quoted(value) + " is not an integer");
+      *id -= sparse.rows;
+    }
     if (refuse_bad_ids_ && (*id < 0 || *id >= sparse.rows)) {
-      record.FailAt(columns_.sparse[f], sparse.column,
-                    fmt::format("id {} is out of range; valid ids are 0 to {}", *id, sparse.rows - 1));
+      record.FailAt(
+          columns_.sparse[f], sparse.column,
+          fmt::format("id {} is out of range; valid ids are 0 to {}", Trim(value), sparse.rows - 1));
     }
     return *id;
   }
@@ -121,7 +195,14 @@ class BoundCsv : public BoundEncoder {
   const CsvSchema& schema_;
   CsvColumns columns_;
   bool refuse_bad_ids_;
+  UnknownCounter* unknown_;
+  std::vector<std::string_view> values_;  // of the bag at hand
+  std::vector<std::string_view> weights_;
 };
+
+// Vocabularies of more text than this stand apart from the JSON: a model's header, which holds that, is read
+// whole, and readers of safetensors take at most 100 MB of it.
+constexpr std::size_t kMaxTextInJson = std::size_t{1} << 20;
 
 std::size_t Find(const std::vector<std::string>& names, const std::string& name) {
   const auto found = std::find(names.begin(), names.end(), name);
@@ -154,9 +235,14 @@ CsvEncoder::CsvEncoder(CsvSchema schema) : schema_(std::move(schema)) {
   }
   for (const SparseColumn& sparse : schema_.sparse) {
     HOTROW_CHECK(sparse.encoding != SparseEncoding::kVocabulary || sparse.fitted);
-    vocabularies_.emplace_back(sparse.vocabulary);
-    description_.features.push_back({sparse.name, sparse.rows, sparse.single() ? 1 : 0});
+    const std::size_t first = FirstOfTable(schema_, vocabularies_.size());
+    vocabularies_.push_back(first < vocabularies_.size()
+                                ? vocabularies_[first]
+                                : std::make_shared<const Vocabulary>(sparse.vocabulary));
+    description_.features.push_back({sparse.name, sparse.rows, sparse.single() ? 1 : 0, sparse.table});
+    description_.weighted_ids = description_.weighted_ids || !sparse.weights.empty();
   }
+  description_.weighted_samples = !schema_.sample_weight.empty();
   description_.num_dense = static_cast<std::int64_t>(schema_.dense.size());
 }
 
@@ -178,6 +264,16 @@ std::vector<std::string> CsvEncoder::DenseNames() const {
     }
   }
   return names;
+}
+
+EncoderText CsvEncoder::Save() const {
+  std::size_t bytes = 0;
+  for (const SparseColumn& sparse : schema_.sparse) {
+    for (const std::string& value : sparse.vocabulary) bytes += value.size();
+  }
+  EncoderText text;
+  text.json = ToJson(schema_, bytes > kMaxTextInJson ? &text.vocabularies : nullptr);
+  return text;
 }
 
 std::unique_ptr<BoundEncoder> CsvEncoder::Bind(RecordReader& reader, const BindOptions& options) const {
@@ -202,9 +298,14 @@ CsvColumns BindCsvColumns(const CsvSchema& schema, RecordReader& reader, bool ne
   };
   CsvColumns columns;
   columns.count = names.size();
-  columns.label = need_label ? need(schema.label.column) : Find(names, schema.label.column);
+  const auto find = [&](const std::string& name) { return need_label ? need(name) : Find(names, name); };
+  columns.label = find(schema.label.column);
+  if (!schema.sample_weight.empty()) columns.sample_weight = find(schema.sample_weight);
   for (const DenseColumn& dense : schema.dense) columns.dense.push_back(need(dense.column));
-  for (const SparseColumn& sparse : schema.sparse) columns.sparse.push_back(need(sparse.column));
+  for (const SparseColumn& sparse : schema.sparse) {
+    columns.sparse.push_back(need(sparse.column));
+    columns.weights.push_back(sparse.weights.empty() ? CsvColumns::kAbsent : need(sparse.weights));
+  }
   return columns;
 }
 

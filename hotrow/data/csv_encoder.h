@@ -42,15 +42,15 @@ class CsvEncoder : public RecordEncoder {
   const DataDescription& description() const override { return description_; }
   std::unique_ptr<BoundEncoder> Bind(RecordReader& reader, const BindOptions& options) const override;
   std::vector<std::string> DenseNames() const override;
-  std::string ToJson() const override { return hotrow::ToJson(schema_); }
+  EncoderText Save() const override;
 
   const CsvSchema& schema() const { return schema_; }
-  /// Of feature f; empty unless it has one.
-  const Vocabulary& vocabulary(std::size_t f) const { return vocabularies_[f]; }
+  /// Of feature f, its table's; empty unless it has one.
+  const Vocabulary& vocabulary(std::size_t f) const { return *vocabularies_[f]; }
 
  private:
   CsvSchema schema_;
-  std::vector<Vocabulary> vocabularies_;
+  std::vector<std::shared_ptr<const Vocabulary>> vocabularies_;  // features of one table have the same
   DataDescription description_;
 };
 
@@ -59,12 +59,14 @@ struct CsvColumns {
   static constexpr std::size_t kAbsent = static_cast<std::size_t>(-1);
   std::size_t count = 0;
   std::size_t label = kAbsent;
+  std::size_t sample_weight = kAbsent;
   std::vector<std::size_t> dense;
   std::vector<std::size_t> sparse;
+  std::vector<std::size_t> weights;  ///< of each feature's values; kAbsent: they have none
 };
 
 /// Sets the reader's format and reads the header where there is one. Throws Error listing the file's columns
-/// when one that the schema names is missing; the label's only when `need_label`.
+/// when one that the schema names is missing; the label's and the sample weight's only when `need_label`.
 CsvColumns BindCsvColumns(const CsvSchema& schema, RecordReader& reader, bool need_label);
 
 /// The record's fields, their number checked against the columns.

@@ -67,9 +67,18 @@ CsvSchema FitCsvSchema(CsvSchema schema, const std::vector<std::string>& paths) 
   if (!open) return schema;
   if (paths.empty()) Fail("no training file to take vocabularies and statistics from");
   std::vector<Moments> moments(schema.dense.size());
-  std::vector<Counts> counts(schema.sparse.size());
+  std::vector<Counts> counts(schema.sparse.size());  // of the features that are the first of their table
+  std::vector<std::size_t> first;
+  for (std::size_t f = 0; f < schema.sparse.size(); ++f) first.push_back(FirstOfTable(schema, f));
   std::vector<FileStamp> stamps;
   for (const std::string& path : paths) {
+    if (IsPipe(path)) {
+      Fail(
+          "{}: is a pipe, which is read once, and the schema's vocabularies and statistics are taken from "
+          "the training files in a pass before training: name a file, or let the schema learn nothing from "
+          "the data (encoding hash or integer; mean and std)",
+          path);
+    }
     RecordReader reader(path);
     stamps.push_back(reader.stamp());
     if (reader.PeekLine().empty()) Fail("{}: the file is empty", path);
@@ -81,8 +90,8 @@ CsvSchema FitCsvSchema(CsvSchema schema, const std::vector<std::string>& paths) 
         if (const auto x = ScaledDense(schema, columns, reader, i)) moments[i].Add(*x);
       }
       for (std::size_t f = 0; f < schema.sparse.size(); ++f) {
-        if (IsOpen(schema.sparse[f]))
-          CountValues(schema, schema.sparse[f], fields[columns.sparse[f]], counts[f]);
+        if (!IsOpen(schema.sparse[f])) continue;
+        CountValues(schema, schema.sparse[f], fields[columns.sparse[f]], counts[first[f]]);
       }
     }
   }
@@ -97,8 +106,8 @@ CsvSchema FitCsvSchema(CsvSchema schema, const std::vector<std::string>& paths) 
   for (std::size_t f = 0; f < schema.sparse.size(); ++f) {
     SparseColumn& sparse = schema.sparse[f];
     if (!IsOpen(sparse)) continue;
-    sparse.vocabulary = MakeVocabulary(counts[f], sparse.min_count);
-    sparse.rows = static_cast<std::int64_t>(sparse.vocabulary.size()) + 1;
+    if (first[f] == f) sparse.vocabulary = MakeVocabulary(counts[f], sparse.min_count);
+    sparse.rows = static_cast<std::int64_t>(schema.sparse[first[f]].vocabulary.size()) + 1;
     sparse.fitted = true;
   }
   return schema;

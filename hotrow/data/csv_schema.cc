@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 #include <set>
+#include <span>
 #include <string_view>
 #include <utility>
 
@@ -30,10 +31,14 @@ constexpr std::array<std::pair<std::string_view, Comparison>, 6> kComparisons = 
 // A table of the TOML file whose keys are taken one by one; every error says where.
 class Section {
  public:
-  Section(const std::string& path, const toml::table& table, std::string name, std::vector<std::string> keys)
+  /// `others`: keys that are somebody else's.
+  Section(const std::string& path, const toml::table& table, std::string name, std::vector<std::string> keys,
+          std::span<const std::string_view> others = {})
       : path_(path), table_(table), name_(std::move(name)) {
     for (const auto& [key, node] : table_) {
       if (std::find(keys.begin(), keys.end(), key.str()) != keys.end()) continue;
+      if (std::find(others.begin(), others.end(), key.str()) != others.end()) continue;
+      keys.insert(keys.end(), others.begin(), others.end());
       FailAt(key.source(),
              fmt::format("unknown key '{}' in {}; valid keys are {}", key.str(), name_, JoinNames(keys)));
     }
@@ -177,6 +182,8 @@ SparseColumn ReadSparse(const Section& section) {
     section.FailKey("min_count", "belongs to encoding = \"vocabulary\"");
   sparse.rows = section.Integer("rows", 0, 1);
   sparse.min_count = section.Integer("min_count", 1, 1);
+  if (section.Has("table")) sparse.table = section.NeedText("table");
+  if (section.Has("weights")) sparse.weights = section.NeedText("weights");
   sparse.separator = section.Character("separator");
   if (!sparse.separator && section.Has("max_length")) section.FailKey("max_length", "needs a separator");
   sparse.max_length = section.Integer("max_length", 0, 0);
@@ -192,10 +199,42 @@ SparseColumn ReadSparse(const Section& section) {
   return sparse;
 }
 
+// Of two features that share a table, `first` being the earlier.
+void CheckSharedTable(const SparseColumn& first, const SparseColumn& sparse, const Section& section) {
+  const auto refuse = [&](const char* what) {
+    section.FailKey("table", fmt::format("is {}, the table of feature '{}' too, but '{}' has another {}",
+                                         Quoted(sparse.TableName()), first.name, sparse.name, what));
+  };
+  if (first.encoding != sparse.encoding) refuse("encoding");
+  if (first.rows != sparse.rows) refuse("rows");
+  if (first.min_count != sparse.min_count) refuse("min_count");
+}
+
+void ReadSparseTables(const std::string& path, const Section& data, CsvSchema& schema) {
+  std::set<std::string> names;
+  for (const toml::table* table : data.Tables("sparse")) {
+    const Section section(path, *table, "[[data.sparse]]",
+                          {"column", "name", "encoding", "rows", "min_count", "separator", "max_length",
+                           "missing", "table", "weights"},
+                          kTableKeys);
+    schema.sparse.push_back(ReadSparse(section));
+    const SparseColumn& sparse = schema.sparse.back();
+    if (!names.insert(sparse.name).second) {
+      section.FailKey(section.Has("name") ? "name" : "column",
+                      fmt::format("'{}' names two features; give one another name", sparse.name));
+    }
+    SparseColumn& first = schema.sparse[FirstOfTable(schema, schema.sparse.size() - 1)];
+    if (&first == &sparse) continue;
+    CheckSharedTable(first, sparse, section);
+    first.table = schema.sparse.back().table = first.TableName();
+  }
+  if (schema.sparse.empty()) data.FailKey("sparse", "is empty: at least one [[data.sparse]] is needed");
+}
+
 CsvSchema ReadData(const std::string& path, const toml::table& table) {
-  const Section data(
-      path, table, "[data]",
-      {"format", "separator", "quotes", "header", "columns", "missing_values", "label", "dense", "sparse"});
+  const Section data(path, table, "[data]",
+                     {"format", "separator", "quotes", "header", "columns", "missing_values", "label",
+                      "sample_weight", "dense", "sparse"});
   if (data.Text("format", "csv") != "csv") data.FailKey("format", "is not \"csv\", so this is no CSV schema");
   CsvSchema schema;
   schema.separator = data.Character("separator").value_or(',');
@@ -218,24 +257,13 @@ CsvSchema ReadData(const std::string& path, const toml::table& table) {
   } catch (const Error& error) {
     data.FailKey("label", fmt::format("is no label rule: {}", error.what()));
   }
+  if (data.Has("sample_weight")) schema.sample_weight = data.NeedText("sample_weight");
   for (const toml::table* dense : data.Tables("dense")) {
     schema.dense.push_back(ReadDense(
         {path, *dense, "[[data.dense]]", {"column", "scale", "transform", "mean", "std", "missing"}},
         *dense));
   }
-  std::set<std::string> names;
-  for (const toml::table* sparse : data.Tables("sparse")) {
-    const Section section(
-        path, *sparse, "[[data.sparse]]",
-        {"column", "name", "encoding", "rows", "min_count", "separator", "max_length", "missing"});
-    schema.sparse.push_back(ReadSparse(section));
-    if (!names.insert(schema.sparse.back().name).second) {
-      section.FailKey(
-          section.Has("name") ? "name" : "column",
-          fmt::format("'{}' names two features; give one another name", schema.sparse.back().name));
-    }
-  }
-  if (schema.sparse.empty()) data.FailKey("sparse", "is empty: at least one [[data.sparse]] is needed");
+  ReadSparseTables(path, data, schema);
   return schema;
 }
 
@@ -262,6 +290,13 @@ std::string ToString(const LabelRule& rule) {
     if (comparison == rule.comparison) return fmt::format("{} {} {}", rule.column, name, rule.threshold);
   }
   return rule.column;
+}
+
+std::size_t FirstOfTable(const CsvSchema& schema, std::size_t f) {
+  const std::string table = schema.sparse[f].TableName();
+  std::size_t first = 0;
+  while (schema.sparse[first].TableName() != table) ++first;
+  return first;
 }
 
 CsvSchema ReadCsvSchema(const std::string& path, const toml::table& file) {

@@ -1,4 +1,5 @@
-// CsvSchema as JSON. Names of enumerators are the schema file's; a fitted vocabulary is a list in row order.
+// CsvSchema as JSON. Names of enumerators are the schema file's; a fitted vocabulary is a list in row order,
+// or, where the lists are kept apart from the text, its length.
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
@@ -22,7 +23,8 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr int kVersion = 1;
+// 2: sample_weight, and a feature's table and weights. 1 had none of them.
+constexpr int kVersion = 2;
 
 // JSON texts are UTF-8 and a CSV file may hold any bytes. A list with other bytes in it is written with every
 // byte as the code point of its value.
@@ -127,7 +129,14 @@ DenseColumn DenseFrom(const Json& json) {
   return dense;
 }
 
-Json ToJsonValue(const SparseColumn& sparse) {
+Json ToJsonValue(const SparseColumn& sparse, Vocabularies* apart) {
+  Json vocabulary;
+  if (apart == nullptr || sparse.vocabulary.empty()) {
+    vocabulary = Texts(sparse.vocabulary);
+  } else {
+    vocabulary = sparse.vocabulary.size();
+    apart->emplace(sparse.name, sparse.vocabulary);
+  }
   return {
       {"column", sparse.column},
       {"name", sparse.name},
@@ -138,11 +147,25 @@ Json ToJsonValue(const SparseColumn& sparse) {
                                      : Json(nullptr)},
       {"max_length", sparse.max_length},
       {"missing", sparse.missing},
+      {"table", sparse.table},
+      {"weights", sparse.weights},
       {"fitted", sparse.fitted},
-      {"vocabulary", Texts(sparse.vocabulary)}};
+      {"vocabulary", vocabulary}};
 }
 
-SparseColumn SparseFrom(const Json& json) {
+std::vector<std::string> VocabularyFrom(const Json& json, const std::string& feature,
+                                        const Vocabularies& apart) {
+  if (!json.is_number()) return Texts(json);
+  const auto found = apart.find(feature);
+  if (found == apart.end()) Fail("CSV encoder: the vocabulary of feature '{}' is missing", feature);
+  if (json != found->second.size()) {
+    Fail("CSV encoder: the vocabulary of feature '{}' has {} values, not {}", feature, found->second.size(),
+         json.dump());
+  }
+  return found->second;
+}
+
+SparseColumn SparseFrom(const Json& json, int version, const Vocabularies& apart) {
   SparseColumn sparse;
   sparse.column = json.at("column").get<std::string>();
   sparse.name = json.at("name").get<std::string>();
@@ -153,18 +176,35 @@ SparseColumn SparseFrom(const Json& json) {
   sparse.max_length = json.at("max_length").get<std::int64_t>();
   sparse.missing = Named<MissingField>(json, "missing");
   sparse.fitted = json.at("fitted").get<bool>();
-  sparse.vocabulary = Texts(json.at("vocabulary"));
-  const auto values = static_cast<std::int64_t>(sparse.vocabulary.size());
-  const bool vocabulary = sparse.encoding == SparseEncoding::kVocabulary;
-  if (vocabulary ? (sparse.fitted && sparse.rows != values + 1) : sparse.rows < 1) {
-    Fail("CSV encoder: feature '{}' has {} rows and a vocabulary of {}", sparse.name, sparse.rows, values);
+  sparse.vocabulary = VocabularyFrom(json.at("vocabulary"), sparse.name, apart);
+  if (version > 1) {
+    sparse.table = json.at("table").get<std::string>();
+    sparse.weights = json.at("weights").get<std::string>();
   }
   return sparse;
 }
 
+// Features of one table have its first feature's vocabulary, and as many rows.
+void CheckRows(const CsvSchema& schema) {
+  for (std::size_t f = 0; f < schema.sparse.size(); ++f) {
+    const SparseColumn& sparse = schema.sparse[f];
+    const SparseColumn& first = schema.sparse[FirstOfTable(schema, f)];
+    if (sparse.encoding != first.encoding || sparse.rows != first.rows || sparse.fitted != first.fitted ||
+        (&sparse != &first && !sparse.vocabulary.empty())) {
+      Fail("CSV encoder: features '{}' and '{}' share table '{}', but differ in its rows", first.name,
+           sparse.name, first.TableName());
+    }
+    const auto values = static_cast<std::int64_t>(first.vocabulary.size());
+    const bool vocabulary = sparse.encoding == SparseEncoding::kVocabulary;
+    if (vocabulary ? (sparse.fitted && sparse.rows != values + 1) : sparse.rows < 1) {
+      Fail("CSV encoder: feature '{}' has {} rows and a vocabulary of {}", sparse.name, sparse.rows, values);
+    }
+  }
+}
+
 }  // namespace
 
-std::string ToJson(const CsvSchema& schema) {
+std::string ToJson(const CsvSchema& schema, Vocabularies* apart) {
   Json json = {{"format", "csv"},
                {"version", kVersion},
                {"separator", static_cast<int>(static_cast<unsigned char>(schema.separator))},
@@ -173,20 +213,22 @@ std::string ToJson(const CsvSchema& schema) {
                {"columns", schema.columns},
                {"missing_values", schema.missing_values},
                {"label", ToString(schema.label)},
+               {"sample_weight", schema.sample_weight},
                {"dense", Json::array()},
                {"sparse", Json::array()}};
   for (const DenseColumn& dense : schema.dense) json["dense"].push_back(ToJsonValue(dense));
-  for (const SparseColumn& sparse : schema.sparse) json["sparse"].push_back(ToJsonValue(sparse));
+  for (const SparseColumn& sparse : schema.sparse) json["sparse"].push_back(ToJsonValue(sparse, apart));
   return json.dump();
 }
 
-CsvSchema CsvSchemaFromJson(const std::string& text) {
+CsvSchema CsvSchemaFromJson(const std::string& text, const Vocabularies& apart) {
   try {
     const Json json = Json::parse(text);
     if (json.at("format") != "csv") Fail("CSV encoder: the format is {}", json.at("format").dump());
-    if (json.at("version") != kVersion) {
-      Fail("CSV encoder: version {} is unknown to this build, which reads version {}",
-           json.at("version").dump(), kVersion);
+    const Json& version = json.at("version");
+    if (version != 1 && version != kVersion) {
+      Fail("CSV encoder: version {} is unknown to this build, which reads versions 1 to {}", version.dump(),
+           kVersion);
     }
     CsvSchema schema;
     schema.separator = Separator(json.at("separator"));
@@ -195,8 +237,12 @@ CsvSchema CsvSchemaFromJson(const std::string& text) {
     schema.columns = json.at("columns").get<std::vector<std::string>>();
     schema.missing_values = json.at("missing_values").get<std::vector<std::string>>();
     schema.label = ParseLabelRule(json.at("label").get<std::string>());
+    if (version != 1) schema.sample_weight = json.at("sample_weight").get<std::string>();
     for (const Json& dense : json.at("dense")) schema.dense.push_back(DenseFrom(dense));
-    for (const Json& sparse : json.at("sparse")) schema.sparse.push_back(SparseFrom(sparse));
+    for (const Json& sparse : json.at("sparse")) {
+      schema.sparse.push_back(SparseFrom(sparse, version.get<int>(), apart));
+    }
+    CheckRows(schema);
     return schema;
   } catch (const Json::exception& error) {
     Fail("CSV encoder: damaged JSON: {}", error.what());

@@ -67,6 +67,7 @@ DataInfo InspectData(BatchSource& source) {
   const auto samples = static_cast<double>(info.samples);
   for (DenseInfo& column : info.dense) column.mean /= samples;
   if (description.has_labels) info.label_rate = clicks / samples;
+  info.unknown = source.Unknown();
   return info;
 }
 

@@ -31,6 +31,7 @@ struct DataInfo {
   std::optional<double> label_rate;  ///< none: the data has no labels
   std::vector<DenseInfo> dense;      ///< after the transforms
   std::vector<FeatureInfo> features;
+  std::vector<UnknownValues> unknown;  ///< of the features that have a vocabulary
 };
 
 /// Reads one epoch of a source that ends. Takes a bit of memory a row.

@@ -21,15 +21,27 @@ class FileRecords {
   FileRecords(std::shared_ptr<const RecordEncoder> encoder, const FileSourceOptions& options)
       : encoder_(std::move(encoder)),
         paths_(options.paths),
-        options_{options.need_labels, options.refuse_bad_ids} {
+        pipes_(options.pipes),
+        unknown_(std::make_unique<UnknownCounter>(encoder_->description().features.size())),
+        options_{options.need_labels, options.refuse_bad_ids, unknown_.get()} {
     HOTROW_CHECK(!paths_.empty());
-    // The last of them is not found missing when the first are trained on.
-    for (const std::string& path : paths_) stamps_.push_back(InputFile(path).stamp());
-    Restart();
+    // The last of them is not found missing when the first are trained on. A pipe is opened once.
+    for (const std::string& path : paths_) {
+      const bool pipe = pipes_ && IsPipe(path);
+      one_pass_ = one_pass_ || pipe;
+      stamps_.push_back(pipe ? FileStamp{} : InputFile(path).stamp());
+    }
+    OpenFile(0);
   }
 
-  void Restart() { OpenFile(0); }
-  bool has_labels() const { return *has_labels_; }
+  void Restart() {
+    if (one_pass_) Fail("{}: comes through a pipe, which is read once: one epoch is all there is", Name());
+    unknown_->Clear();
+    OpenFile(0);
+  }
+  bool has_labels() const { return has_.value().first; }
+  bool has_sample_weights() const { return has_.value().second; }
+  bool one_pass() const { return one_pass_; }
   const std::string& path() const { return paths_[file_]; }
   std::string Name() const {
     if (paths_.size() == 1) return paths_[0];
@@ -39,35 +51,59 @@ class FileRecords {
 
   // Appends the next sample; false behind the last file's last.
   bool Next(EncodedSamples& out) {
+    if (!Skip()) return false;
+    bound_->Encode(*reader_, out);
+    return true;
+  }
+
+  // Goes on to the next record; false behind the last file's last.
+  bool Skip() {
     while (!reader_->Next()) {
       if (records_ == 0) Fail("{}: the file has no samples", path());
       if (file_ + 1 == paths_.size()) return false;
       OpenFile(file_ + 1);
     }
     ++records_;
-    bound_->Encode(*reader_, out);
     return true;
+  }
+
+  std::vector<UnknownValues> Unknown() const {
+    std::vector<UnknownValues> unknown;
+    const std::vector<SparseFeature>& features = encoder_->description().features;
+    for (std::size_t f = 0; f < features.size(); ++f) {
+      const UnknownValues of = unknown_->Get(f, features[f].name);
+      if (of.values > 0) unknown.push_back(of);
+    }
+    return unknown;
   }
 
  private:
   void OpenFile(std::size_t file) {
     file_ = file;
     records_ = 0;
-    reader_ = std::make_unique<RecordReader>(path());
+    reader_ = std::make_unique<RecordReader>(path(), RecordFormat{}, pipes_);
     if (reader_->stamp() != stamps_[file]) Fail("{}: changed since it was first read", path());
     if (reader_->PeekLine().empty()) Fail("{}: the file is empty", path());
     bound_ = encoder_->Bind(*reader_, options_);
-    if (!has_labels_) has_labels_ = bound_->has_labels();
-    if (*has_labels_ != bound_->has_labels()) {
-      Fail("{} has {} label, unlike {}", path(), *has_labels_ ? "no" : "a", paths_.front());
+    const std::pair here(bound_->has_labels(), bound_->has_sample_weights());
+    if (!has_) has_ = here;
+    if (has_->first != here.first) {
+      Fail("{} has {} label, unlike {}", path(), here.first ? "a" : "no", paths_.front());
+    }
+    if (has_->second != here.second) {
+      Fail("{} has {} of the samples, unlike {}", path(), here.second ? "weights" : "no weights",
+           paths_.front());
     }
   }
 
   std::shared_ptr<const RecordEncoder> encoder_;
   std::vector<std::string> paths_;
   std::vector<FileStamp> stamps_;  // what every epoch reads is the same
+  bool pipes_;
+  bool one_pass_ = false;
+  std::unique_ptr<UnknownCounter> unknown_;
   BindOptions options_;
-  std::optional<bool> has_labels_;
+  std::optional<std::pair<bool, bool>> has_;  // labels, sample weights
   std::size_t file_ = 0;
   std::int64_t records_ = 0;
   std::unique_ptr<RecordReader> reader_;
@@ -77,6 +113,7 @@ class FileRecords {
 DataDescription DescriptionOf(const FileRecords& records) {
   DataDescription description = records.encoder().description();
   description.has_labels = records.has_labels();
+  description.weighted_samples = records.has_sample_weights();
   description.name = records.Name();
   return description;
 }
@@ -87,7 +124,9 @@ class StreamSource : public BatchSource {
       : records_(std::move(records)),
         available_memory_(std::move(available_memory)),
         description_(DescriptionOf(records_)),
-        samples_(description_, [this](std::int64_t bytes) { NeedMemoryFor(bytes); }) {}
+        samples_(description_, [this](std::int64_t bytes) { NeedMemoryFor(bytes); }) {
+    description_.one_pass = records_.one_pass();
+  }
 
   const DataDescription& description() const override { return description_; }
 
@@ -109,6 +148,19 @@ class StreamSource : public BatchSource {
     next_sample_ += batch.size;
     return batch.size > 0;
   }
+
+  // Records are split into fields, to know where the next begins, and not encoded.
+  void Seek(std::int64_t epoch, std::int64_t batches, std::int64_t max_samples) override {
+    StartEpoch(epoch);
+    const std::int64_t samples = CheckedMul(batches, max_samples);
+    untouched_ = samples == 0;
+    while (next_sample_ < samples && !at_end_) {
+      at_end_ = !records_.Skip();
+      if (!at_end_) ++next_sample_;
+    }
+  }
+
+  std::vector<UnknownValues> Unknown() const override { return records_.Unknown(); }
 
  private:
   void NeedMemoryFor(std::int64_t bytes) const {
@@ -142,6 +194,7 @@ class ShuffledSource : public BatchSource {
       }
     }
     description_.samples = samples_.size();
+    unknown_ = records.Unknown();
     StartEpoch(0);
   }
 
@@ -166,6 +219,13 @@ class ShuffledSource : public BatchSource {
     return count > 0;
   }
 
+  void Seek(std::int64_t epoch, std::int64_t batches, std::int64_t max_samples) override {
+    StartEpoch(epoch);
+    next_ = std::min(CheckedMul(batches, max_samples), samples_.size());
+  }
+
+  std::vector<UnknownValues> Unknown() const override { return unknown_; }
+
  private:
   void NeedMemoryFor(std::int64_t bytes) {
     const std::int64_t available = available_memory_();
@@ -183,6 +243,7 @@ class ShuffledSource : public BatchSource {
   std::int64_t bytes_ = 0;  // of samples_
   DataDescription description_;
   EncodedSamples samples_;
+  std::vector<UnknownValues> unknown_;
   std::int64_t epoch_ = -1;
   std::vector<std::uint32_t> order_;
   std::int64_t next_ = 0;

@@ -22,6 +22,9 @@ struct FileSourceOptions {
   std::uint64_t seed = 0;
   bool need_labels = true;  ///< off: files without a label column are fine, and batches then have no labels
   bool refuse_bad_ids = false;  ///< an id outside its table is an error naming file, line and column
+  /// A path may be a pipe, or "-" for stdin. Such data are read once: shuffled, that is enough for any number
+  /// of epochs, since the samples stay in memory; streamed, a second epoch is an error.
+  bool pipes = false;
   std::int64_t max_shuffled = std::numeric_limits<std::uint32_t>::max();  ///< at most the default
   std::function<std::int64_t()> available_memory = AvailableMemory;       ///< asked before memory is taken
 };

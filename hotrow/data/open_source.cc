@@ -32,9 +32,9 @@ std::shared_ptr<const RecordEncoder> MakeEncoder(const DataSpec& spec) {
   return nullptr;
 }
 
-std::shared_ptr<const RecordEncoder> RecordEncoderFromJson(const std::string& text) {
+std::shared_ptr<const RecordEncoder> LoadRecordEncoder(const EncoderText& text) {
   try {
-    const nlohmann::json json = nlohmann::json::parse(text);
+    const nlohmann::json json = nlohmann::json::parse(text.json);
     if (json.at("format") == "criteo") {
       if (json.at("version") != 1)
         Fail("criteo encoder: version {} is unknown to this build", json.at("version").dump());
@@ -45,7 +45,7 @@ std::shared_ptr<const RecordEncoder> RecordEncoderFromJson(const std::string& te
   } catch (const nlohmann::json::exception& error) {
     Fail("encoder: damaged JSON: {}", error.what());
   }
-  CsvSchema schema = CsvSchemaFromJson(text);
+  CsvSchema schema = CsvSchemaFromJson(text.json, text.vocabularies);
   for (const SparseColumn& sparse : schema.sparse) {
     if (sparse.encoding == SparseEncoding::kVocabulary && !sparse.fitted) {
       Fail("encoder: feature '{}' has no vocabulary", sparse.name);
@@ -76,7 +76,8 @@ std::unique_ptr<BatchSource> OpenSource(const DataSpec& spec, std::shared_ptr<co
                                              .shuffle = spec.shuffle,
                                              .seed = spec.seed,
                                              .need_labels = spec.need_labels,
-                                             .refuse_bad_ids = spec.refuse_bad_ids});
+                                             .refuse_bad_ids = spec.refuse_bad_ids,
+                                             .pipes = spec.pipes});
 }
 
 }  // namespace hotrow

@@ -29,6 +29,7 @@ struct DataSpec {
   bool shuffle = false;                  ///< in memory, in another order each epoch; off: streamed
   bool need_labels = true;               ///< off for prediction: a file may lack its labels
   bool refuse_bad_ids = false;  ///< on: an id outside its table is an error naming file, line and column
+  bool pipes = false;           ///< on: a path may be a pipe, or "-" for stdin, which is read once
 
   // criteo and synthetic
   std::vector<std::int64_t> rows = {};  ///< of each table
@@ -44,8 +45,8 @@ struct DataSpec {
 /// files. Null for synthetic data. Throws Error naming what is missing or wrong.
 std::shared_ptr<const RecordEncoder> MakeEncoder(const DataSpec& spec);
 
-/// The encoder whose ToJson gave `text`. Throws Error where the text is something else.
-std::shared_ptr<const RecordEncoder> RecordEncoderFromJson(const std::string& text);
+/// The encoder whose Save gave `text`. Throws Error where the text is something else.
+std::shared_ptr<const RecordEncoder> LoadRecordEncoder(const EncoderText& text);
 
 /// Opens the source of `spec`. Text formats need `encoder`: the training source's own, so that evaluation
 /// sees the same vocabularies. `pool` may be null; it makes synthetic batches.

@@ -66,6 +66,21 @@ std::optional<std::int64_t> ParseInteger(std::string_view text) {
   return value;
 }
 
+std::optional<std::int64_t> ParseIntegerModulo(std::string_view text, std::int64_t rows) {
+  text = WithoutPlus(Trim(text));
+  const bool negative = text.starts_with('-');
+  if (negative) text.remove_prefix(1);
+  if (text.empty()) return std::nullopt;
+  const auto n = static_cast<unsigned __int128>(rows);
+  unsigned __int128 remainder = 0;
+  for (const char c : text) {
+    if (c < '0' || c > '9') return std::nullopt;
+    remainder = (10 * remainder + static_cast<unsigned>(c - '0')) % n;
+  }
+  if (negative && remainder > 0) remainder = n - remainder;
+  return static_cast<std::int64_t>(remainder);
+}
+
 std::optional<std::uint64_t> ParseHex(std::string_view text) {
   text = Trim(text);
   if (text.empty() || text.size() > 16) return std::nullopt;

@@ -18,6 +18,9 @@ std::optional<double> ParseNumber(std::string_view text);
 /// Decimal integer within 64 bits.
 std::optional<std::int64_t> ParseInteger(std::string_view text);
 
+/// A decimal integer of any length, modulo `rows` >= 1: in [0, rows), of negative numbers too.
+std::optional<std::int64_t> ParseIntegerModulo(std::string_view text, std::int64_t rows);
+
 /// 1 to 16 hexadecimal digits, no prefix.
 std::optional<std::uint64_t> ParseHex(std::string_view text);
 

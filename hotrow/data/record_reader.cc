@@ -15,8 +15,8 @@ constexpr int kEndOfFile = -1;
 
 }  // namespace
 
-RecordReader::RecordReader(std::string path, RecordFormat format)
-    : path_(std::move(path)), format_(format), file_(path_), buffer_(kBlock) {
+RecordReader::RecordReader(std::string path, RecordFormat format, bool pipes)
+    : path_(std::move(path)), format_(format), file_(path_, pipes), buffer_(kBlock) {
   while (end_ < 3 && FillBuffer()) {
   }
   if (end_ >= 3 && std::memcmp(buffer_.data(), "\xef\xbb\xbf", 3) == 0) Consume(3);
@@ -32,6 +32,7 @@ bool RecordReader::FillBuffer() {
   }
   if (end_ == buffer_.size()) {
     if (buffer_.size() >= kMaxRecord) {
+      if (quote_line_ > 0) FailQuoted("makes a record longer than 64 MiB: it is likely not closed");
       line_ = next_line_;
       FailLine("a record longer than 64 MiB: is a quote left open, or is this no text file?");
     }
@@ -121,19 +122,19 @@ int RecordReader::At(std::size_t position) {
 std::size_t RecordReader::QuotedField(std::size_t position) {
   const std::size_t start = ++position;
   std::size_t out = start;
+  quote_line_ = next_line_;
   for (;; ++position) {
     const int c = At(position);
-    if (c == kEndOfFile) FailLine("a quoted field is not closed");
+    if (c == kEndOfFile) FailQuoted("is not closed");
     if (c == '"' && At(++position) != '"') break;
     if (c == '\n') ++next_line_;
     buffer_[begin_ + out++] = static_cast<char>(c);
   }
+  int c = At(position);
+  if (c == '\r' && (At(position + 1) == '\n' || At(position + 1) == kEndOfFile)) c = At(++position);
+  if (c != format_.separator && c != '\n' && c != kEndOfFile) FailQuoted("has text behind its closing quote");
   pieces_.push_back({start, out});
-  const int c = At(position);
-  if (c == '\r' && (At(position + 1) == '\n' || At(position + 1) == kEndOfFile)) return position + 1;
-  if (c != format_.separator && c != '\n' && c != kEndOfFile) {
-    FailLine(fmt::format("column {}: text follows the closing quote", pieces_.size()));
-  }
+  quote_line_ = 0;
   return position;
 }
 
@@ -162,6 +163,13 @@ void RecordReader::SplitQuoted() {
 
 void RecordReader::FailAt(std::size_t column, std::string_view name, std::string_view message) const {
   Fail("{}:{}: column {} ({}): {}", path_, line_, column + 1, name, message);
+}
+
+void RecordReader::FailQuoted(std::string_view what) const {
+  Fail(
+      "{}:{}: column {}: a quoted field that begins here {}; if quotes are ordinary characters in this file, "
+      "`quotes = false` in its schema says so",
+      path_, quote_line_, pieces_.size() + 1, what);
 }
 
 void RecordReader::FailLine(std::string_view message) const { Fail("{}:{}: {}", path_, line_, message); }

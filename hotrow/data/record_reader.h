@@ -23,8 +23,8 @@ struct RecordFormat {
 /// UTF-8 byte order mark are skipped. Not thread-safe.
 class RecordReader {
  public:
-  /// Throws Error where the path cannot be opened or is no file.
-  explicit RecordReader(std::string path, RecordFormat format = {});
+  /// Throws Error where the path cannot be opened or is no file, nor, with `pipes`, a pipe.
+  explicit RecordReader(std::string path, RecordFormat format = {}, bool pipes = false);
   RecordReader(const RecordReader&) = delete;
   RecordReader& operator=(const RecordReader&) = delete;
 
@@ -56,6 +56,7 @@ class RecordReader {
   int At(std::size_t position);
   void SplitPlain(std::size_t length);
   void SplitQuoted();
+  [[noreturn]] void FailQuoted(std::string_view what) const;
   std::size_t QuotedField(std::size_t position);
   std::size_t PlainField(std::size_t position);
   void Consume(std::size_t bytes) { begin_ += bytes; }
@@ -69,6 +70,7 @@ class RecordReader {
   bool at_end_ = false;
   std::int64_t line_ = 0;
   std::int64_t next_line_ = 1;
+  std::int64_t quote_line_ = 0;  // where the quoted field at hand begins; 0: none is read
   struct Piece {
     std::size_t begin, end;  // from begin_: the buffer may move while a record is read
   };

@@ -103,6 +103,15 @@ bool SyntheticSource::Next(std::int64_t max_samples, Batch& batch) {
   return true;
 }
 
+void SyntheticSource::Seek(std::int64_t epoch, std::int64_t batches, std::int64_t max_samples) {
+  StartEpoch(epoch);
+  next_sample_ = CheckedMul(batches, max_samples);
+  step_ = batches;
+  if (!config_.samples || next_sample_ <= *config_.samples) return;
+  next_sample_ = *config_.samples;
+  step_ = CeilDiv(next_sample_, max_samples);
+}
+
 void SyntheticSource::Fill(std::int64_t step, std::int64_t first_sample, std::int64_t samples,
                            Batch& batch) const {
   if (!batch.sparse.is_fixed() || batch.sparse.keys() != names_ ||

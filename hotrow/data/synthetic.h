@@ -48,6 +48,7 @@ class SyntheticSource : public BatchSource {
   const DataDescription& description() const override { return description_; }
   void StartEpoch(std::int64_t epoch) override;
   bool Next(std::int64_t max_samples, Batch& batch) override;
+  void Seek(std::int64_t epoch, std::int64_t batches, std::int64_t max_samples) override;
 
   /// Samples [first_sample, first_sample + samples) as step `step` has them: a rank's slice of a global
   /// batch. Keeps the batch's memory.

@@ -51,8 +51,9 @@ SyntheticConfig ResolveSynthetic(const RunConfig& config) {
   return synthetic;
 }
 
-TrainData OpenTrainData(const RunConfig& config) {
-  const DataSpec spec = ResolveData(kTrain, config);
+TrainData OpenTrainData(const RunConfig& config, bool pipes) {
+  DataSpec spec = ResolveData(kTrain, config);
+  spec.pipes = pipes;
   TrainData data;
   data.encoder = MakeEncoder(spec);
   data.source = OpenSource(spec, data.encoder);
@@ -61,6 +62,7 @@ TrainData OpenTrainData(const RunConfig& config) {
   DataSpec eval_spec = spec;
   eval_spec.paths = config.data.eval_files;
   eval_spec.shuffle = false;
+  eval_spec.pipes = false;
   data.eval_source = OpenSource(eval_spec, data.encoder);
   return data;
 }

@@ -30,7 +30,9 @@ struct TrainData {
   std::unique_ptr<BatchSource> source;
   std::unique_ptr<BatchSource> eval_source;  ///< null: none
 };
-TrainData OpenTrainData(const RunConfig& config);
+/// `pipes`: no other process reads the same paths, so that they may be pipes, but for the evaluation data,
+/// which are read at every evaluation.
+TrainData OpenTrainData(const RunConfig& config, bool pipes = false);
 
 /// What the features of a run's data are, without samples: their tables are what a plan is for. Training
 /// files are read only where their vocabularies say how large tables are.

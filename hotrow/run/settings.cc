@@ -42,7 +42,7 @@ const Setting kCommonSettings[] = {
 // Saved models and plans.
 const Setting kSavedSettings[] = {
     {.name = "model",
-     .commands = kOfSaved,
+     .commands = kOfSaved | kDataInfo,
      .help = "Model that `train --save` wrote",
      .at = File{.at = &At<&RunConfig::files, &FilesConfig::model>}},
     {.name = "plan",

@@ -35,6 +35,12 @@ void RefuseTooLargeABatch(const LoopConfig& config, const DataDescription& data,
 void ValidateData(const LoopConfig& config, const DataDescription& data,
                   std::optional<std::int64_t> samples) {
   if (!data.has_labels) Fail("training: the data has no labels");
+  if (data.one_pass && config.epochs > 1) {
+    Fail(
+        "{}: comes through a pipe, which is read once: {} epochs need a file, or shuffling, which keeps the "
+        "samples in memory",
+        data.name, config.epochs);
+  }
   if (samples) RefuseTooLargeABatch(config, data, *samples);
   if (!samples && config.eval_every > 0 && config.eval_every != std::floor(config.eval_every)) {
     Fail("eval every: {} of an epoch needs data whose number of samples is known", config.eval_every);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <utility>
@@ -10,6 +11,7 @@
 #include "hotrow/base/error.h"
 #include "hotrow/base/interrupted.h"
 #include "hotrow/comm/collectives.h"
+#include "hotrow/data/open_source.h"
 #include "hotrow/files/safetensors.h"
 
 namespace hotrow {
@@ -51,22 +53,126 @@ void CheckShape(const SafetensorsReader& file, const std::string& name,
   }
 }
 
-// What the file holds, in its order.
-std::vector<SafetensorsWriter::Tensor> Tensors(Trainer& trainer) {
+constexpr const char* kModelKey = "hotrow.model";
+constexpr const char* kEncoderKey = "hotrow.encoder";
+constexpr const char* kVocabulary = "hotrow.vocabulary.";
+constexpr const char* kOffsets = ".offsets";
+constexpr const char* kBytes = ".bytes";
+
+// Where each text begins, and the last ends.
+std::vector<std::int64_t> OffsetsOf(const std::vector<std::string>& texts) {
+  std::vector<std::int64_t> offsets = {0};
+  for (const std::string& text : texts) offsets.push_back(offsets.back() + std::ssize(text));
+  return offsets;
+}
+
+// What the file holds, in its order: wider types first, so that all are aligned.
+std::vector<SafetensorsWriter::Tensor> Tensors(Trainer& trainer, const Vocabularies& vocabularies) {
   std::vector<SafetensorsWriter::Tensor> tensors;
+  for (const auto& [feature, texts] : vocabularies) {
+    tensors.push_back({kVocabulary + feature + kOffsets, {std::ssize(texts) + 1}, TensorType::kI64});
+  }
   for (const EmbeddingTableConfig& table : trainer.config().model.tables) {
     tensors.push_back({TableTensorName(table), {table.num_embeddings, table.embedding_dim}});
   }
   for (const Parameter& p : std::as_const(trainer.tower()).parameters().list())
     tensors.push_back({p.name, Shape(p)});
+  for (const auto& [feature, texts] : vocabularies) {
+    tensors.push_back({kVocabulary + feature + kBytes, {OffsetsOf(texts).back()}, TensorType::kU8});
+  }
   return tensors;
 }
 
-std::map<std::string, std::string> AllMetadata(const Trainer& trainer,
-                                               std::map<std::string, std::string> metadata) {
-  metadata["hotrow.model"] = ModelConfigToJson(trainer.config().model);
-  metadata["format"] = "pt";
+void AppendOffsets(const Vocabularies& vocabularies, SafetensorsWriter& writer) {
+  for (const auto& [feature, texts] : vocabularies) {
+    const std::vector<std::int64_t> offsets = OffsetsOf(texts);
+    writer.Append(offsets.data(), std::ssize(offsets));
+  }
+}
+
+void AppendTexts(const Vocabularies& vocabularies, SafetensorsWriter& writer) {
+  for (const auto& [feature, texts] : vocabularies) {
+    for (const std::string& text : texts) writer.Append(text.data(), std::ssize(text));
+  }
+}
+
+std::vector<std::string> ReadTexts(SafetensorsReader& file, const std::string& feature) {
+  const std::string name = kVocabulary + feature + kOffsets;
+  const std::vector<std::int64_t> offsets = file.ReadI64(name);
+  const std::vector<char> bytes = file.ReadU8(kVocabulary + feature + kBytes);
+  if (offsets.empty() || offsets.front() != 0 || offsets.back() != std::ssize(bytes) ||
+      !std::is_sorted(offsets.begin(), offsets.end())) {
+    Fail("{}: tensor {}: does not cut the {} bytes of the vocabulary into texts", file.path(), name,
+         bytes.size());
+  }
+  std::vector<std::string> texts;
+  texts.reserve(offsets.size() - 1);
+  for (std::size_t i = 0; i + 1 < offsets.size(); ++i) {
+    texts.emplace_back(bytes.begin() + offsets[i], bytes.begin() + offsets[i + 1]);
+  }
+  return texts;
+}
+
+// Features whose vocabularies are tensors.
+std::vector<std::string> FeaturesWithTexts(const SafetensorsReader& file) {
+  const std::string_view prefix = kVocabulary;
+  const std::string_view suffix = kOffsets;
+  std::vector<std::string> features;
+  for (const auto& [name, info] : file.tensors()) {
+    if (!name.starts_with(prefix) || !name.ends_with(suffix)) continue;
+    features.push_back(name.substr(prefix.size(), name.size() - prefix.size() - suffix.size()));
+  }
+  return features;
+}
+
+std::map<std::string, std::string> Metadata(const Trainer& trainer, const EncoderText& encoder) {
+  std::map<std::string, std::string> metadata = {{"format", "pt"},
+                                                 {kModelKey, ModelConfigToJson(trainer.config().model)}};
+  if (!encoder.json.empty()) metadata[kEncoderKey] = encoder.json;
   return metadata;
+}
+
+EncoderText TextOf(const RecordEncoder* encoder) { return encoder ? encoder->Save() : EncoderText{}; }
+
+// A file whose model and encoder were not made together would look up ids in the wrong tables.
+void CheckEncoder(const ModelConfig& model, const DataDescription& data) {
+  if (data.num_dense != model.num_dense) {
+    Fail("gives {} dense inputs, the model has {}", data.num_dense, model.num_dense);
+  }
+  if (data.features.size() != model.features.size()) {
+    Fail("gives {} features, the model has {}", data.features.size(), model.features.size());
+  }
+  for (std::size_t f = 0; f < model.features.size(); ++f) {
+    const SparseFeature& feature = data.features[f];
+    if (feature.name != model.features[f]) {
+      Fail("feature {} is '{}', in the model '{}'", f, feature.name, model.features[f]);
+    }
+    for (const EmbeddingTableConfig& table : model.tables) {
+      const auto& names = table.feature_names;
+      if (std::find(names.begin(), names.end(), feature.name) == names.end()) continue;
+      if (feature.rows > table.num_embeddings) {
+        Fail("feature '{}' has {} ids, its table '{}' {} rows", feature.name, feature.rows, table.name,
+             table.num_embeddings);
+      }
+    }
+  }
+}
+
+// Null where the file has none.
+std::shared_ptr<const RecordEncoder> ReadEncoder(SafetensorsReader& file, const ModelConfig& model) {
+  const auto json = file.metadata().find(kEncoderKey);
+  if (json == file.metadata().end()) return nullptr;
+  EncoderText text{.json = json->second};
+  for (const std::string& feature : FeaturesWithTexts(file)) {
+    text.vocabularies.emplace(feature, ReadTexts(file, feature));
+  }
+  try {
+    std::shared_ptr<const RecordEncoder> encoder = LoadRecordEncoder(text);
+    CheckEncoder(model, encoder->description());
+    return encoder;
+  } catch (const Error& error) {
+    Fail("{}: {}: {}", file.path(), kEncoderKey, error.what());
+  }
 }
 
 // Collective: where one rank leaves, all do.
@@ -168,17 +274,21 @@ ModelConfig ModelConfigFromJson(const std::string& text, const std::string& file
   }
 }
 
-std::int64_t CheckSave(Trainer& trainer, const std::string& path,
-                       const std::map<std::string, std::string>& metadata) {
-  return SafetensorsWriter::Check(path, Tensors(trainer), AllMetadata(trainer, metadata));
+std::int64_t CheckSave(Trainer& trainer, const std::string& path, const RecordEncoder* encoder) {
+  const EncoderText text = TextOf(encoder);
+  return SafetensorsWriter::Check(path, Tensors(trainer, text.vocabularies), Metadata(trainer, text));
 }
 
-void SaveModel(Trainer& trainer, const std::string& path, const std::map<std::string, std::string>& metadata,
+void SaveModel(Trainer& trainer, const std::string& path, const RecordEncoder* encoder,
                const SaveObserver& observer) {
   const Parameters& parameters = std::as_const(trainer.tower()).parameters();
   const bool writes = trainer.comm().rank() == 0;
   std::optional<SafetensorsWriter> writer;
-  if (writes) writer.emplace(path, Tensors(trainer), AllMetadata(trainer, metadata));
+  const EncoderText text = writes ? TextOf(encoder) : EncoderText{};
+  if (writes) {
+    writer.emplace(path, Tensors(trainer, text.vocabularies), Metadata(trainer, text));
+    AppendOffsets(text.vocabularies, *writer);
+  }
   std::vector<float> block;
   for (std::int64_t t = 0; t < trainer.embeddings().num_tables(); ++t) {
     const std::int64_t rows = trainer.embeddings().table_config(t).num_embeddings;
@@ -199,16 +309,25 @@ void SaveModel(Trainer& trainer, const std::string& path, const std::map<std::st
       parameters.Export(static_cast<std::int64_t>(i), parameters.weights(), block);
       writer->Append(block.data(), static_cast<std::int64_t>(block.size()));
     }
+    AppendTexts(text.vocabularies, *writer);
     writer->Finish();
   }
   trainer.comm().Barrier();
 }
 
 ModelFileInfo ReadModelInfo(const std::string& path) {
-  const SafetensorsReader file(path);
-  const auto it = file.metadata().find("hotrow.model");
-  if (it == file.metadata().end()) Fail("{}: not a Hotrow model: its metadata has no hotrow.model", path);
-  return {ModelConfigFromJson(it->second, path), file.metadata()};
+  SafetensorsReader file(path);
+  const auto json = file.metadata().find(kModelKey);
+  if (json == file.metadata().end()) Fail("{}: not a Hotrow model: its metadata has no {}", path, kModelKey);
+  ModelFileInfo info;
+  info.model = ModelConfigFromJson(json->second, path);
+  info.encoder = ReadEncoder(file, info.model);
+  return info;
+}
+
+const std::shared_ptr<const RecordEncoder>& EncoderOf(const ModelFileInfo& info, const std::string& path) {
+  if (info.encoder == nullptr) Fail("{}: trained on generated data: there are no files of its kind", path);
+  return info.encoder;
 }
 
 void LoadModel(Trainer& trainer, const std::string& path) {

@@ -38,12 +38,22 @@ void PrefetchingSource::Loop() {
   }
 }
 
-void PrefetchingSource::StartEpoch(std::int64_t epoch) {
+// Drops what was read ahead; the thread then waits until the next request.
+void PrefetchingSource::Rest() {
   std::unique_lock lock(mutex_);
   changed_.wait(lock, [&] { return state_ != State::kRequested; });
   state_ = State::kIdle;
   failure_ = nullptr;
+}
+
+void PrefetchingSource::StartEpoch(std::int64_t epoch) {
+  Rest();
   inner_.StartEpoch(epoch);
+}
+
+void PrefetchingSource::Seek(std::int64_t epoch, std::int64_t batches, std::int64_t max_samples) {
+  Rest();
+  inner_.Seek(epoch, batches, max_samples);
 }
 
 bool PrefetchingSource::Next(std::int64_t max_samples, Batch& batch) {

@@ -6,6 +6,7 @@
 #include <exception>
 #include <mutex>
 #include <thread>
+#include <vector>
 
 #include "hotrow/data/batch.h"
 
@@ -25,9 +26,13 @@ class PrefetchingSource final : public BatchSource {
   void StartEpoch(std::int64_t epoch) override;
   /// `max_samples` must stay the same within an epoch: the batch ahead was made with it.
   bool Next(std::int64_t max_samples, Batch& batch) override;
+  void Seek(std::int64_t epoch, std::int64_t batches, std::int64_t max_samples) override;
+  /// The batch ahead may be counted already.
+  std::vector<UnknownValues> Unknown() const override { return inner_.Unknown(); }
 
  private:
   void Loop();
+  void Rest();
 
   BatchSource& inner_;
   std::mutex mutex_;

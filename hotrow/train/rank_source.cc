@@ -67,6 +67,15 @@ void RankSource::StartEpoch(std::int64_t epoch) {
   epoch_begins_ = true;
 }
 
+void RankSource::Seek(std::int64_t epoch, std::int64_t batches, std::int64_t global_samples) {
+  if (reader_) reader_->Seek(epoch, batches, global_samples);
+  epoch_begins_ = true;
+}
+
+std::vector<UnknownValues> RankSource::Unknown() const {
+  return reader_ ? reader_->Unknown() : std::vector<UnknownValues>();
+}
+
 void RankSource::CopyOwn(const Batch& global, Batch& batch) const {
   CopySlice(global, SamplesOfRank(global.size, units_, comm_.size(), comm_.rank()), batch);
 }

@@ -29,6 +29,9 @@ class RankSource final : public BatchSource {
   const DataDescription& description() const override { return description_; }
   void StartEpoch(std::int64_t epoch) override;
   bool Next(std::int64_t global_samples, Batch& batch) override;
+  void Seek(std::int64_t epoch, std::int64_t batches, std::int64_t global_samples) override;
+  /// Of the whole data, on the ranks that read them; none on the others.
+  std::vector<UnknownValues> Unknown() const override;
 
  private:
   bool NextShared(std::int64_t global_samples, Batch& batch);

@@ -235,8 +235,12 @@ TEST_F(BadData, OfPredictionMayLackLabels) {
 TEST_F(BadData, PlacesThatAreNoFiles) {
   const std::string pipe = small_->directory().File("pipe");
   ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
-  ExpectRefused(pipe, {pipe + ": is a pipe or a device; a file is needed"});
-  ExpectRefused("/dev/zero", {"/dev/zero: is a pipe or a device; a file is needed"});
+  ExpectMistake({"train", "--data", pipe, "--schema", small_->schema(), "--batch-size", "8"},
+                {pipe + ": is a pipe, which is read once, and the schema's vocabularies"});
+  ExpectMistake({"train", "--data", small_->data(), "--eval-data", pipe, "--schema", small_->schema(),
+                 "--batch-size", "8"},
+                {pipe + ": is a pipe; a file is needed, since data are read more than once"});
+  ExpectRefused("/dev/zero", {"/dev/zero: is a device; a file is needed"});
   ExpectRefused(small_->directory().path(), {": is a directory; a file is needed"});
   ExpectRefused("", {"data: the name of a file is empty"});
   for (const std::string& schema : {small_->directory().path(), std::string("/dev/zero")}) {

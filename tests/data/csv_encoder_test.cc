@@ -123,7 +123,7 @@ TEST(CsvEncoder, EvaluationUsesWhatTrainingFitted) {
   DataSpec spec = files.Spec();
   spec.paths = {eval.path()};
   // Once with the encoder itself, once through its JSON, as a saved model has it.
-  for (const auto& used : {encoder, RecordEncoderFromJson(encoder->ToJson())}) {
+  for (const auto& used : {encoder, LoadRecordEncoder(encoder->Save())}) {
     const auto source = OpenSource(spec, used);
     Batch batch;
     ASSERT_TRUE(source->Next(10, batch));
@@ -196,7 +196,7 @@ TEST(CsvEncoder, MalformedFilesNameLineAndColumn) {
                ":3: column 6 (rating): 'good' is not a number, which the label needs");
   expect_error(header + "1,a,i,1.5,1,5,u\n", ":2: column 4 (n): '1.5' is not an integer");
   expect_error(header + "1,a,i,,1,5,u\n", ":2: column 4 (n): the field is missing");
-  expect_error(header + "1,\"a,i,,1,5,u\n", ":2: a quoted field is not closed");
+  expect_error(header + "1,\"a,i,,1,5,u\n", ":2: column 2: a quoted field that begins here is not closed");
 }
 
 TEST(CsvEncoder, IdsOutsideTheirTableAreRefusedAtTheirRecordWhereAsked) {
@@ -255,25 +255,25 @@ TEST(CsvEncoder, EveryComparison) {
     const DataSpec spec{
         .format = DataFormat::kCsv, .paths = {data.path()}, .schema = LoadCsvSchema(schema.path())};
     const auto encoder = MakeEncoder(spec);
-    const auto source = OpenSource(spec, RecordEncoderFromJson(encoder->ToJson()));
+    const auto source = OpenSource(spec, LoadRecordEncoder(encoder->Save()));
     Batch batch;
     ASSERT_TRUE(source->Next(3, batch));
     EXPECT_EQ(batch.labels, labels) << rule;
   }
 }
 
-TEST(RecordEncoderFromJson, RefusesWhatIsNoEncoder) {
+TEST(LoadRecordEncoder, RefusesWhatIsNoEncoder) {
   for (const char* bad :
        {"", "[]", "{}", R"({"format":"npy"})", R"({"format":"criteo","version":9,"rows":[]})",
         R"({"format":"criteo","version":1,"rows":[1,2]})"}) {
-    EXPECT_THROW(RecordEncoderFromJson(bad), Error) << bad;
+    EXPECT_THROW(LoadRecordEncoder({.json = bad}), Error) << bad;
   }
   const Files files;
   const std::string unfitted = ToJson(LoadCsvSchema(files.schema.path()));
-  EXPECT_THAT([&] { RecordEncoderFromJson(unfitted); },
+  EXPECT_THAT([&] { LoadRecordEncoder({.json = unfitted}); },
               ThrowsMessage<Error>("encoder: feature 'user' has no vocabulary"));
   DataSpec criteo{.format = DataFormat::kCriteo, .rows = std::vector<std::int64_t>(26, 12)};
-  const auto read = RecordEncoderFromJson(MakeEncoder(criteo)->ToJson());
+  const auto read = LoadRecordEncoder(MakeEncoder(criteo)->Save());
   EXPECT_EQ(read->description().features[25].rows, 12);
 }
 
@@ -317,6 +317,18 @@ TEST(CsvFit, AFileThatChangesBeforeTheLastIsReadIsAMistake) {
   if (!held.held()) GTEST_SKIP() << "no leases on files here";
   EXPECT_THAT([&] { FitCsvSchema(open, paths); },
               ThrowsMessage<Error>(a.path() + ": changed since it was first read"));
+}
+
+TEST(CsvFit, APipeIsRefusedOnlyWhereThereIsSomethingToLearn) {
+  const std::string head = "[data]\nlabel = \"y\"\n[[data.sparse]]\ncolumn = \"u\"\n";
+  const TempFile learns("learns", head);
+  const TempFile knows("knows", head + "encoding = \"hash\"\nrows = 5\n");
+  const Pipe pipe("pipe", "");
+  const std::vector<std::string> paths = {pipe.path()};
+  EXPECT_THAT(
+      [&] { FitCsvSchema(LoadCsvSchema(learns.path()), paths); },
+      ThrowsMessage<Error>(HasSubstr("is a pipe, which is read once, and the schema's vocabularies")));
+  EXPECT_EQ(FitCsvSchema(LoadCsvSchema(knows.path()), paths).sparse[0].rows, 5);
 }
 
 struct PublicFile {

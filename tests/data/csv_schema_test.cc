@@ -30,9 +30,10 @@ format = "csv"
 separator = "\t"
 quotes = false
 header = false
-columns = ["r", "x", "y", "g", "u", "n"]
+columns = ["r", "x", "y", "g", "u", "n", "w", "gw"]
 missing_values = ["", "NA"]
 label = "r >= 4"
+sample_weight = "w"
 [[data.dense]]
 column = "x"
 scale = 0.5
@@ -50,6 +51,8 @@ name = "genres"
 separator = "|"
 max_length = 3
 min_count = 2
+table = "words"
+weights = "gw"
 [[data.sparse]]
 column = "u"
 encoding = "hash"
@@ -71,9 +74,10 @@ TEST(CsvSchema, ReadsEveryKey) {
   EXPECT_EQ(schema.separator, '\t');
   EXPECT_FALSE(schema.quotes);
   EXPECT_FALSE(schema.header);
-  EXPECT_EQ(schema.columns.size(), 6U);
+  EXPECT_EQ(schema.columns.size(), 8U);
   EXPECT_THAT(schema.missing_values, ElementsAre("", "NA"));
   EXPECT_EQ(ToString(schema.label), "r >= 4");
+  EXPECT_EQ(schema.sample_weight, "w");
   ASSERT_EQ(schema.dense.size(), 2U);
   EXPECT_EQ(schema.dense[0].scale, 0.5);
   EXPECT_EQ(schema.dense[0].transform, DenseTransform::kLog1p);
@@ -85,6 +89,10 @@ TEST(CsvSchema, ReadsEveryKey) {
   EXPECT_EQ(schema.sparse[0].separator, '|');
   EXPECT_EQ(schema.sparse[0].missing, MissingField::kEmpty);
   EXPECT_FALSE(schema.sparse[0].single());
+  EXPECT_EQ(schema.sparse[0].TableName(), "words");
+  EXPECT_EQ(schema.sparse[0].weights, "gw");
+  EXPECT_EQ(schema.sparse[1].TableName(), "t_u");
+  EXPECT_EQ(schema.sparse[1].weights, "");
   EXPECT_FALSE(schema.sparse[1].single());
   EXPECT_TRUE(schema.sparse[2].single());
   EXPECT_EQ(schema.sparse[2].missing, MissingField::kError);
@@ -103,13 +111,91 @@ TEST(CsvSchema, JsonRoundTripsAndIsStable) {
   EXPECT_EQ(read.dense[1].mean, schema.dense[1].mean);
   EXPECT_EQ(read.separator, '\t');
   EXPECT_EQ(read.label.threshold, 4.0);
+  EXPECT_EQ(read.sample_weight, "w");
+  EXPECT_EQ(read.sparse[0].table, "words");
+  EXPECT_EQ(read.sparse[0].weights, "gw");
+}
+
+TEST(CsvSchema, JsonOfTheFirstVersionIsStillRead) {
+  const CsvSchema read = CsvSchemaFromJson(
+      R"({"columns":[],"dense":[],"format":"csv","header":true,"label":"y","missing_values":[""],)"
+      R"("quotes":true,"separator":44,"sparse":[{"column":"u","encoding":"vocabulary","fitted":true,)"
+      R"("max_length":0,"min_count":1,"missing":"value","name":"u","rows":2,"separator":null,)"
+      R"("vocabulary":["a"]}],"version":1})");
+  EXPECT_THAT(read.sparse[0].vocabulary, ElementsAre("a"));
+  EXPECT_EQ(read.sparse[0].TableName(), "t_u");
+  EXPECT_EQ(read.sample_weight, "");
+}
+
+TEST(CsvSchema, VocabulariesMayStandApartFromTheJson) {
+  CsvSchema schema = Load(kFull);
+  schema.sparse[0].vocabulary = {"a", "\xff\x00 raw"};
+  schema.sparse[0].rows = 3;
+  schema.sparse[0].fitted = true;
+  Vocabularies apart;
+  const std::string json = ToJson(schema, &apart);
+  EXPECT_THAT(json, Not(HasSubstr("raw")));
+  EXPECT_EQ(apart.at("genres"), schema.sparse[0].vocabulary);
+  EXPECT_EQ(CsvSchemaFromJson(json, apart).sparse[0].vocabulary, schema.sparse[0].vocabulary);
+  EXPECT_THAT([&] { CsvSchemaFromJson(json); },
+              ThrowsMessage<Error>("CSV encoder: the vocabulary of feature 'genres' is missing"));
+  apart["genres"].push_back("b");
+  EXPECT_THAT([&] { CsvSchemaFromJson(json, apart); },
+              ThrowsMessage<Error>("CSV encoder: the vocabulary of feature 'genres' has 3 values, not 2"));
+}
+
+TEST(CsvSchema, FeaturesOfOneTableAgree) {
+  const auto two = [](const std::string& first, const std::string& second) {
+    return Load("[data]\nlabel = \"y\"\n[[data.sparse]]\ncolumn = \"item\"\n" + first +
+                "[[data.sparse]]\ncolumn = \"history\"\n" + second);
+  };
+  const CsvSchema named = two("table = \"items\"\n", "table = \"items\"\nseparator = \" \"\n");
+  EXPECT_EQ(FirstOfTable(named, 1), 0U);
+  // The table that "item" has of its own, by its name.
+  const CsvSchema own = two("", "table = \"t_item\"\n");
+  EXPECT_EQ(FirstOfTable(own, 1), 0U);
+  EXPECT_EQ(own.sparse[0].table, "t_item");
+  EXPECT_EQ(FirstOfTable(two("", ""), 1), 1U);
+  const std::string hash = "table = \"items\"\nencoding = \"hash\"\nrows = ";
+  struct Bad {
+    std::string first, second, what;
+  };
+  const std::vector<Bad> cases = {{"table = \"items\"\n", hash + "7\n", "encoding"},
+                                  {hash + "7\n", hash + "8\n", "rows"},
+                                  {"table = \"items\"\n", "table = \"items\"\nmin_count = 2\n", "min_count"}};
+  for (const Bad& bad : cases) {
+    EXPECT_THAT([&] { two(bad.first, bad.second); },
+                ThrowsMessage<Error>(HasSubstr("'table' in [[data.sparse]] is 'items', the table of feature "
+                                               "'item' too, but 'history' has another " +
+                                               bad.what)));
+  }
+}
+
+TEST(CsvSchema, TheModelsKeysOfATableArePassedOver) {
+  std::string text = "[data]\nlabel = \"y\"\n[[data.sparse]]\ncolumn = \"u\"\n";
+  for (const std::string_view key : kTableKeys) text += std::string(key) + " = [\"anything\"]\n";
+  EXPECT_EQ(Load(text).sparse.size(), 1U);
+}
+
+// What shares a table in a damaged or foreign file, and yet does not fit: ids would leave the table.
+TEST(CsvSchema, JsonWhoseSharedTablesDisagreeIsAnError) {
+  CsvSchema schema = Load(
+      "[data]\nlabel = \"y\"\n[[data.sparse]]\ncolumn = \"u\"\nencoding = \"hash\"\nrows = 4\n"
+      "[[data.sparse]]\ncolumn = \"v\"\nencoding = \"hash\"\nrows = 4\ntable = \"t_u\"\n");
+  schema.sparse[1].rows = 5;
+  EXPECT_THAT([&] { CsvSchemaFromJson(ToJson(schema)); },
+              ThrowsMessage<Error>(HasSubstr("'u' and 'v' share table 't_u', but differ in its rows")));
+  schema.sparse[1].rows = 4;
+  schema.sparse[1].vocabulary = {"x"};
+  EXPECT_THROW(CsvSchemaFromJson(ToJson(schema)), Error);
 }
 
 TEST(CsvSchema, DamagedJsonIsAnError) {
   const std::string json = ToJson(Load(kFull));
   EXPECT_THAT([] { CsvSchemaFromJson("{"); }, ThrowsMessage<Error>(HasSubstr("CSV encoder: damaged JSON")));
-  EXPECT_THAT([] { CsvSchemaFromJson(R"({"format":"csv","version":2})"); },
-              ThrowsMessage<Error>(HasSubstr("version 2 is unknown to this build, which reads version 1")));
+  EXPECT_THAT(
+      [] { CsvSchemaFromJson(R"({"format":"csv","version":3})"); },
+      ThrowsMessage<Error>(HasSubstr("version 3 is unknown to this build, which reads versions 1 to 2")));
   RandomSequence random(4, RandomStream::kShuffle);
   for (int round = 0; round < 2000; ++round) {
     std::string text = json;
@@ -158,7 +244,7 @@ TEST(CsvSchema, MistakesNameLineKeyAndWhatIsValid) {
       {"[data]\n" + sparse, ":1: [data] needs the key 'label'"},
       {head + "lable = 1\n",
        ":3: unknown key 'lable' in [data]; valid keys are format, separator, quotes, header, columns, "
-       "missing_values, label, dense, sparse"},
+       "missing_values, label, sample_weight, dense, sparse"},
       {head + "train = \"a.csv\"\n" + sparse, ":3: unknown key 'train' in [data]; "},
       {head, "'sparse' in [data] is empty: at least one [[data.sparse]] is needed"},
       {head + "header = false\ncolumns = [\"y\", \"u\", \"y\"]\n" + sparse,

@@ -203,5 +203,69 @@ TEST(FileSource, MoreSamplesThanAnOrderCanNumberAreAnError) {
   EXPECT_EQ(Epoch(*OpenFileSource(AnyEncoder(), options), 0, 5).size(), 7U);
 }
 
+// What is left of epoch 1 after `batches` batches: read from its start, or sought.
+std::vector<Batch> Rest(BatchSource& source, std::int64_t batches, bool seek) {
+  constexpr std::int64_t kBatch = 3;
+  Batch batch;
+  if (seek) {
+    source.Seek(1, batches, kBatch);
+  } else {
+    source.StartEpoch(1);
+    for (std::int64_t i = 0; i < batches; ++i) source.Next(kBatch, batch);
+  }
+  std::vector<Batch> rest;
+  while (source.Next(kBatch, batch)) rest.push_back(batch);
+  return rest;
+}
+
+TEST(FileSource, SeekGivesTheBatchesOfReadingFromTheStart) {
+  const TempFile a("a", Lines(0, 7));
+  const TempFile b("b", Lines(7, 6));
+  for (const bool shuffle : {false, true}) {
+    const FileSourceOptions options{.paths = {a.path(), b.path()}, .shuffle = shuffle, .seed = 3};
+    const auto read = OpenFileSource(AnyEncoder(), options);
+    const auto sought = OpenFileSource(AnyEncoder(), options);
+    for (const std::int64_t batches : {2, 0, 4, 1, 5, 9, 3}) {  // back and forth, and beyond the end
+      const std::vector<Batch> want = Rest(*read, batches, false);
+      const std::vector<Batch> got = Rest(*sought, batches, true);
+      EXPECT_EQ(want.size(), static_cast<std::size_t>(std::max<std::int64_t>(0, 5 - batches)));
+      ASSERT_EQ(got.size(), want.size()) << batches;
+      for (std::size_t i = 0; i < want.size(); ++i) {
+        EXPECT_EQ(got[i].first_sample, want[i].first_sample);
+        EXPECT_EQ(got[i].dense, want[i].dense);
+        EXPECT_EQ(got[i].labels, want[i].labels);
+        EXPECT_TRUE(std::ranges::equal(got[i].sparse.values(), want[i].sparse.values()));
+      }
+    }
+  }
+}
+
+TEST(FileSource, StreamsAPipeOnceAmongFiles) {
+  const TempFile a("a", Lines(0, 7));
+  const Pipe pipe("pipe", Lines(7, 5));
+  const auto source = OpenFileSource(AnyEncoder(), {.paths = {a.path(), pipe.path()}, .pipes = true});
+  EXPECT_TRUE(source->description().one_pass);
+  EXPECT_THAT(Epoch(*source, 0, 5), ElementsAre(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11));
+  EXPECT_THAT([&] { source->StartEpoch(1); },
+              ThrowsMessage<Error>(HasSubstr("comes through a pipe, which is read once")));
+}
+
+TEST(FileSource, ShufflesWhatAPipeHoldsForAnyNumberOfEpochs) {
+  const TempFile file("file", Lines(0, 12));
+  const Pipe pipe("pipe", Lines(0, 12));
+  FileSourceOptions options{.paths = {pipe.path()}, .shuffle = true, .pipes = true};
+  const auto piped = OpenFileSource(AnyEncoder(), options);
+  options.paths = {file.path()};
+  const auto read = OpenFileSource(AnyEncoder(), options);
+  EXPECT_FALSE(piped->description().one_pass);
+  for (const std::int64_t epoch : {0, 1, 2}) EXPECT_EQ(Epoch(*piped, epoch, 5), Epoch(*read, epoch, 5));
+}
+
+TEST(FileSource, APipeIsRefusedWhereItIsNotAskedFor) {
+  const Pipe pipe("pipe", "");
+  EXPECT_THAT([&] { OpenFileSource(AnyEncoder(), {.paths = {pipe.path()}}); },
+              ThrowsMessage<Error>(HasSubstr(pipe.path() + ": is a pipe; a file is needed")));
+}
+
 }  // namespace
 }  // namespace hotrow

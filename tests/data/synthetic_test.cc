@@ -114,6 +114,29 @@ TEST(SyntheticSource, EpochEndsShortAndRepeats) {
   EXPECT_EQ(IdsOfSample(batch, 0), first_ids);
 }
 
+// Its ids are the step's, so that a batch's number counts, not only its first sample.
+TEST(SyntheticSource, SeekGivesTheBatchesOfReadingFromTheStart) {
+  for (const bool endless : {false, true}) {
+    SyntheticConfig config = SmallConfig();
+    if (!endless) config.samples = 10;
+    SyntheticSource read(config);
+    SyntheticSource sought(config);
+    for (const std::int64_t batches : {2, 0, 1, 3, 7}) {
+      Batch want;
+      Batch got;
+      read.StartEpoch(0);
+      for (std::int64_t i = 0; i < batches; ++i) read.Next(4, want);
+      sought.Seek(0, batches, 4);
+      const bool more = read.Next(4, want);
+      EXPECT_EQ(more, endless || batches < 3);
+      EXPECT_EQ(sought.Next(4, got), more) << batches;
+      EXPECT_EQ(got.first_sample, want.first_sample);
+      EXPECT_EQ(got.dense, want.dense);
+      EXPECT_TRUE(std::ranges::equal(got.sparse.values(), want.sparse.values()));
+    }
+  }
+}
+
 TEST(SyntheticSource, UniformIdsCoverTheTableEvenly) {
   SyntheticConfig config;
   config.rows = {10};

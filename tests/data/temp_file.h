@@ -1,7 +1,9 @@
 #pragma once
 // Files that live as long as a test.
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include <zlib.h>
 
@@ -9,6 +11,8 @@
 #include <fstream>
 #include <string>
 #include <string_view>
+#include <thread>
+#include <utility>
 
 namespace hotrow {
 
@@ -43,6 +47,29 @@ class TempFile {
 
  private:
   std::string path_;
+};
+
+/// A named pipe through which a thread writes a text, once.
+class Pipe {
+ public:
+  Pipe(const std::string& name, std::string text) : file_(name), text_(std::move(text)) {
+    EXPECT_EQ(mkfifo(path().c_str(), 0600), 0);
+    writer_ = std::thread([this] { file_.Write(text_); });
+  }
+  ~Pipe() {
+    const int fd =
+        open(path().c_str(), O_RDONLY | O_NONBLOCK);  // a writer whom nobody read waits for a reader
+    writer_.join();
+    close(fd);
+  }
+  Pipe(const Pipe&) = delete;
+  Pipe& operator=(const Pipe&) = delete;
+  const std::string& path() const { return file_.path(); }
+
+ private:
+  TempFile file_;
+  std::string text_;
+  std::thread writer_;
 };
 
 }  // namespace hotrow

@@ -71,6 +71,18 @@ TEST(Prefetch, RestartsInTheMiddleOfAnEpoch) {
   EXPECT_EQ(Drain(source, 3).size(), 20U);
 }
 
+TEST(Prefetch, SeeksWithABatchAhead) {
+  CountingSource inner(20);
+  PrefetchingSource source(inner);
+  source.StartEpoch(0);
+  Batch batch;
+  ASSERT_TRUE(source.Next(3, batch));
+  source.Seek(1, 5, 3);
+  EXPECT_EQ(Drain(source, 3), (std::vector<float>{1015, 1016, 1017, 1018, 1019}));
+  source.Seek(1, 7, 3);
+  EXPECT_FALSE(source.Next(3, batch));
+}
+
 TEST(Prefetch, AnErrorComesWithItsOwnBatch) {
   CountingSource inner(20, 9);
   PrefetchingSource source(inner);

@@ -7,6 +7,7 @@
 
 #include "hotrow/base/error.h"
 #include "hotrow/comm/reduce.h"
+#include "hotrow/data/metrics.h"
 #include "hotrow/train/agreed_batches.h"
 #include "hotrow/train/loop.h"
 #include "hotrow/train/model_file.h"
@@ -239,6 +240,67 @@ TEST_F(RanksLoopTest, SlicesCarryTheirSamplesWeights) {
   }
 }
 
+TEST_F(RanksLoopTest, RanksSeekTheSameBatch) {
+  for (const int ranks : {1, 4}) {
+    OnRanks(ranks, [&](Communicator& comm) {
+      SyntheticSource data(SmallData(45));
+      SyntheticSource other(SmallData(45));
+      RankSource read(data, 8, comm);
+      RankSource sought(other, 8, comm);
+      read.StartEpoch(0);
+      Batch want;
+      Batch got;
+      for (int i = 0; i < 3; ++i) read.Next(10, want);
+      sought.Seek(0, 3, 10);
+      while (read.Next(10, want)) {
+        ASSERT_TRUE(sought.Next(10, got));
+        EXPECT_EQ(got.first_sample, want.first_sample);
+        EXPECT_EQ(got.dense, want.dense);
+        EXPECT_TRUE(std::ranges::equal(got.sparse.values(), want.sparse.values()));
+      }
+      EXPECT_FALSE(sought.Next(10, got));
+    });
+  }
+}
+
+// As if all samples were one rank's, and their weights its.
+TEST_F(RanksLoopTest, EvaluationWeighsSamples) {
+  SyntheticSource data(SmallData(45));
+  Evaluation alone;
+  std::vector<float> labels;
+  std::vector<float> weights;
+  std::vector<float> logits(45);
+  OnRanks(1, [&](Communicator& comm) {
+    WeightedByFirstInput weighted(data);
+    ThreadPool pool(1);
+    Trainer trainer(config_, comm, pool);
+    Batch batch;
+    weighted.StartEpoch(0);
+    ASSERT_TRUE(weighted.Next(45, batch));
+    labels = batch.labels;
+    weights = batch.sample_weights;
+    trainer.Predict(batch, logits);
+    alone = Evaluate(trainer, weighted, 45);
+  });
+  EXPECT_NEAR(alone.auc, RocAuc(logits, labels, weights), 1e-12);
+  EXPECT_NEAR(alone.log_loss, LogLoss(logits, labels, weights), 1e-12);
+  EXPECT_NEAR(alone.label_rate, LabelRate(labels, weights), 1e-12);
+  EXPECT_NEAR(alone.normalized_entropy, NormalizedEntropy(alone.log_loss, alone.label_rate), 1e-12);
+  EXPECT_NE(alone.auc, RocAuc(logits, labels));
+  EXPECT_EQ(alone.samples, 45);
+  OnRanks(4, [&](Communicator& comm) {
+    SyntheticSource of_rank(SmallData(45));
+    WeightedByFirstInput weighted(of_rank);
+    RankSource source(weighted, 8, comm);
+    ThreadPool pool(1);
+    Trainer trainer(config_, comm, pool);
+    const Evaluation evaluation = Evaluate(trainer, source, 45);
+    EXPECT_NEAR(evaluation.auc, alone.auc, 1e-6);
+    EXPECT_NEAR(evaluation.log_loss, alone.log_loss, 1e-6);
+    EXPECT_NEAR(evaluation.prediction_rate, alone.prediction_rate, 1e-6);
+  });
+}
+
 TEST_F(RanksLoopTest, NoDataOnAnyRankIsAnError) {
   const std::string error = ErrorOnRanks(2, [&](Communicator& comm) {
     OwnData source(0, true, false);
@@ -334,7 +396,7 @@ TEST_F(RanksLoopTest, ModelsAreSavedAndLoadedOverRanks) {
       Trainer trainer(config, comm, pool);
       Batch batch = OwnBatch(SyntheticSource(SmallData(std::nullopt)), 0, 37, 8, comm);
       trainer.Step(batch);
-      SaveModel(trainer, path, {});
+      SaveModel(trainer, path, nullptr);
       const std::uint64_t hash = trainer.WeightsHash();
       if (comm.rank() == 0) saved = hash;
     };
