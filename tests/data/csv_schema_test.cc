@@ -239,7 +239,7 @@ TEST(CsvSchema, MistakesNameLineKeyAndWhatIsValid) {
   const std::string head = "[data]\nlabel = \"y\"\n";
   const std::string sparse = "[[data.sparse]]\ncolumn = \"u\"\n";
   const std::vector<BadSchema> cases = {
-      {"x = ", ":1: "},
+      {"x = ", ":1:5: "},
       {"[model]\n", ": no [data] table"},
       {"[data]\n" + sparse, ":1: [data] needs the key 'label'"},
       {head + "lable = 1\n",
