@@ -11,11 +11,11 @@
 
 #include "cli/app.h"
 #include "cli/cli11.h"
-#include "cli/experiment_file.h"
 #include "cli/settings_flags.h"
 #include "cli/targets.h"
 #include "hotrow/base/error.h"
 #include "hotrow/measure/circumstances.h"
+#include "hotrow/measure/experiment_file.h"
 #include "hotrow/measure/experiment_report.h"
 #include "hotrow/measure/experiment_result.h"
 #include "hotrow/measure/experiment_run.h"
@@ -38,24 +38,6 @@ std::string FindLog(const RunConfig& run) {
   if (exists && !std::filesystem::is_regular_file(log, ignored)) Fail("--log {}: is not a file", log);
   if (exists && access(log.c_str(), R_OK) != 0) Fail("--log {}: cannot be read", log);
   return log;
-}
-
-// Throws Error naming the configuration when bench does not know a flag or refuses its value. Nothing runs.
-void CheckBenchFlags(const Experiment& experiment) {
-  for (const Configuration& configuration : experiment.configurations) {
-    std::vector<GivenFlag> given;
-    for (const BenchFlag& flag : configuration.flags) {
-      if (FindSetting(kBench, flag.name) == nullptr) {
-        Fail("configuration \"{}\": --{} is no flag of bench", configuration.name, flag.name);
-      }
-      given.push_back({flag.name, {flag.value}});
-    }
-    try {
-      RefuseUnread(ReadSettings(kBench, given));
-    } catch (const Error& e) {
-      Fail("configuration \"{}\": {}", configuration.name, e.what());
-    }
-  }
 }
 
 int RunExperiment(const CLI::App& app) {

@@ -27,10 +27,13 @@
 
 #include "hotrow/measure/experiment.h"
 
-namespace hotrow::cli {
+namespace hotrow {
 
 /// Throws Error naming file, line and key for what is no experiment. Whether bench knows the flags is not
-/// asked.
+/// asked: CheckBenchFlags.
 Experiment LoadExperiment(const std::string& path);
 
-}  // namespace hotrow::cli
+/// Throws Error naming the configuration when bench does not know a flag or refuses its value. Nothing runs.
+void CheckBenchFlags(const Experiment& experiment);
+
+}  // namespace hotrow

@@ -1,4 +1,4 @@
-#include "cli/experiment_file.h"
+#include "hotrow/measure/experiment_file.h"
 
 #include <fmt/core.h>
 
@@ -9,8 +9,10 @@
 #include "hotrow/base/error.h"
 #include "hotrow/base/join.h"
 #include "hotrow/files/toml_file.h"
+#include "hotrow/run/run_settings.h"
+#include "hotrow/run/settings.h"
 
-namespace hotrow::cli {
+namespace hotrow {
 namespace {
 
 // Each takes a fraction of a second at least, and that every round.
@@ -285,4 +287,21 @@ Experiment LoadExperiment(const std::string& path) {
   return experiment;
 }
 
-}  // namespace hotrow::cli
+void CheckBenchFlags(const Experiment& experiment) {
+  for (const Configuration& configuration : experiment.configurations) {
+    std::vector<GivenFlag> given;
+    for (const BenchFlag& flag : configuration.flags) {
+      if (FindSetting(kBench, flag.name) == nullptr) {
+        Fail("configuration \"{}\": --{} is no flag of bench", configuration.name, flag.name);
+      }
+      given.push_back({flag.name, {flag.value}});
+    }
+    try {
+      RefuseUnread(ReadSettings(kBench, given));
+    } catch (const Error& e) {
+      Fail("configuration \"{}\": {}", configuration.name, e.what());
+    }
+  }
+}
+
+}  // namespace hotrow
