@@ -9,17 +9,18 @@
 // an id that the bounds check skipped), then as many fp32 weights where there are any. Fixed sizes need no
 // lengths: nothing but ids moves.
 //
-// Two slots, so that a batch's ids can be under way while the one before is still needed.
+// Each batch on its way is an InputBatch of its own, so that a batch's ids can be under way while the one
+// before is still needed.
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <span>
 #include <vector>
 
-#include "hotrow/base/index.h"
 #include "hotrow/comm/communicator.h"
+#include "hotrow/dist/input_arrival.h"
+#include "hotrow/dist/input_routes.h"
+#include "hotrow/dist/input_send.h"
 #include "hotrow/dist/options.h"
 #include "hotrow/machine/thread_pool.h"
 #include "hotrow/plan/sharding_plan.h"
@@ -28,77 +29,59 @@
 
 namespace hotrow {
 
+/// One batch on its way; batch after batch, since it keeps its memory.
+class InputBatch {
+ public:
+  const InputArrival& arrival() const { return arrival_; }
+
+ private:
+  friend class InputDist;
+  explicit InputBatch(const InputRoutes& routes) : send_(routes), arrival_(routes) {}
+
+  InputSend send_;
+  InputArrival arrival_;
+  bool has_lengths_ = false;
+  bool lengths_pending_ = false;
+  // Last: they end first.
+  Request lengths_request_;
+  Request payload_request_;
+};
+
 class InputDist {
  public:
-  static constexpr int kSlots = 2;
-
-  /// `model` in the plan's order, its features positions among the batch's `num_features` keys. Throws Error
-  /// when 4-byte ids are asked for and a table has 2^31 rows or more.
+  /// As MakeInputRoutes. `comm` and `pool` must outlive it, and it all batches that it makes.
   InputDist(const ShardingPlan& plan, std::span<const TableShape> model, std::int64_t num_features,
             const DistOptions& options, Communicator& comm, ThreadPool& pool);
-  ~InputDist();
 
-  int id_bytes() const { return id_bytes_; }
+  InputBatch MakeBatch() const { return InputBatch(routes_); }
 
-  // Of a step, in this order, by all ranks; ShardedEmbeddingBagCollection says what each waits for. The batch
-  // is only read by Start.
-  void Start(const KeyedJaggedTensor& batch, int slot, std::span<const std::int64_t> samples);
-  void Continue(int slot);
-  void Finish(int slot);
-  /// Brings what Finish has received into [feature][source][sample]; nothing for RecatMode::kNone. Returns
-  /// the bytes that it read and wrote.
-  std::int64_t Recat(int slot);
-
+  int id_bytes() const { return routes_.id_bytes; }
   /// Features whose ids this rank receives, ascending positions among the batch's keys.
-  std::span<const std::int64_t> features() const;
-  /// Every rank's number of samples, in rank order.
-  std::span<const std::int64_t> samples(int slot) const;
-  /// Bags of features()[index] that rank `source` has sent, in the arrival or, after Recat, in its result.
-  const FeatureBags& bags(int slot, std::int64_t index, int source) const;
+  std::span<const std::int64_t> features() const { return routes_.received(); }
+
+  // Of a batch, in this order, by all ranks; ShardedEmbeddingBagCollection says what each waits for. `batch`
+  // is only read by Start.
+  void Start(const KeyedJaggedTensor& batch, std::span<const std::int64_t> samples, InputBatch& way);
+  void Continue(InputBatch& way);
+  void Finish(InputBatch& way);
+  /// InputArrival::RunRecat.
+  std::int64_t RunRecat(InputBatch& way) { return way.arrival_.RunRecat(engines_, pool_); }
 
   /// Bytes sent to other ranks so far.
   std::int64_t sent_bytes() const { return sent_bytes_; }
   /// Recat::plans_made.
-  std::int64_t recat_plans_made() const;
+  std::int64_t recat_plans_made() const { return engines_.ids.plans_made(); }
 
  private:
-  struct Route;
-  struct Pack;
-  struct SplitPlace;
-  struct Slot;
-  struct Engines;
-  static constexpr std::int64_t kWeightBytes = sizeof(float);
-
-  void MakeRoutes(const ShardingPlan& plan, std::span<const TableShape> model);
-  void ShareOutPacks();
-  void PlaceSplits(Slot& slot) const;
-  bool IsJagged(const Slot& slot, std::int64_t feature) const;
-  void PlacePacks(Slot& slot, const KeyedJaggedTensor& batch);
-  void BucketizeLengths(Slot& slot, const KeyedJaggedTensor& batch);
-  void SizePayloads(Slot& slot);
-  std::byte* IdsAt(Pack& pack, std::size_t place) const;
-  float* WeightsAt(Pack& pack, std::size_t place) const;
-  void CopyWholeFeatures(Slot& slot, const KeyedJaggedTensor& batch);
-  void ScatterSplitFeatures(Slot& slot);
-  void StartLengths(Slot& slot);
-  void StartPayload(Slot& slot);
-  void CountArrival(Slot& slot);
-  void MakeOffsets(Slot& slot);
-  void ViewBlock(Slot& slot, std::size_t block, const std::byte* ids, const float* weights);
-  std::size_t ranks() const { return Index(comm_.size()); }
-  std::size_t self() const { return Index(comm_.rank()); }
+  void StartLengths(InputBatch& way);
+  void StartPayload(InputBatch& way);
 
   Communicator& comm_;
   ThreadPool& pool_;
-  int id_bytes_ = 8;
+  InputRoutes routes_;
+  RecatEngines engines_;
+  std::vector<std::int32_t> bag_sizes_;  // of every feature of the batch that starts
   std::int64_t sent_bytes_ = 0;
-  std::vector<Route> routes_;                                // of every feature
-  std::vector<std::vector<std::int64_t>> features_of_rank_;  // that each receives
-  std::vector<std::size_t> pack_of_rank_;  // ranks that receive the same features whole share one pack
-  std::size_t packs_ = 0;
-  bool any_split_ = false;
-  std::unique_ptr<Engines> engines_;
-  std::array<std::unique_ptr<Slot>, kSlots> slots_;
 };
 
 }  // namespace hotrow

@@ -233,9 +233,10 @@ struct SparseCase {
     FeatureMajorPlaces(samples, dims, gradient_places);
     for (float& g : gradient.span()) g = UnitFloat(random.NextWord()) - 0.5F;
     Buffer<float> pooled(CheckedMul(width, slices.samples()));
-    embeddings.StartInputDist(batch.sparse, 0, batch.rank_samples);
-    embeddings.FinishInputDist(0);
-    embeddings.Forward(0, {pooled.data(), places});
+    ShardedEmbeddingBagCollection::Context context = embeddings.MakeContext();
+    embeddings.StartInputDist(batch.sparse, context, batch.rank_samples);
+    embeddings.FinishInputDist(context);
+    embeddings.Forward(context, {pooled.data(), places});
     std::vector<PooledPlace> own_places;
     FeatureMajorPlaces(slices.longest(), dims, own_places);
     Buffer<float> own(CheckedMul(width, slices.longest()));
@@ -243,7 +244,7 @@ struct SparseCase {
       const float* from = gradient.data() + gradient_places[f].first + slices.first() * dims[f];
       std::copy_n(from, slices.samples() * dims[f], own.data() + own_places[f].first);
     }
-    embeddings.Backward(0, {own.data(), own_places}, units, 1);
+    embeddings.Backward(context, {own.data(), own_places}, units, 1);
     all_pooled = GatherSamples(comm, pooled.span());
   }
 

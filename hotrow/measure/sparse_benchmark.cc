@@ -49,6 +49,7 @@ Seconds TimeSteps(const BenchRun& run, ShardedEmbeddingBagCollection& embeddings
   Buffer<float> gradient(places.front().stride * source.longest());
   FillGradient({gradient.data(), gradient_places}, dims, source, run, pool);
 
+  ShardedEmbeddingBagCollection::Context context = embeddings.MakeContext();
   Batch batch;
   Seconds seconds;
   for (std::int64_t step = 0; step < config.warmup + config.steps; ++step) {
@@ -59,11 +60,11 @@ Seconds TimeSteps(const BenchRun& run, ShardedEmbeddingBagCollection& embeddings
     source.Fill(step, batch);
     comm.Barrier();
     const double begin = NowSeconds();
-    embeddings.StartInputDist(batch.sparse, 0, batch.rank_samples);
-    embeddings.FinishInputDist(0);
-    embeddings.Forward(0, {pooled.data(), places});
+    embeddings.StartInputDist(batch.sparse, context, batch.rank_samples);
+    embeddings.FinishInputDist(context);
+    embeddings.Forward(context, {pooled.data(), places});
     const double middle = NowSeconds();
-    embeddings.Backward(0, {gradient.data(), gradient_places}, units, step + 1);
+    embeddings.Backward(context, {gradient.data(), gradient_places}, units, step + 1);
     double halves[] = {middle - begin, NowSeconds() - middle};
     AllReduceMax<double>(comm, halves);
     config.TellStep(step + 1);

@@ -1,7 +1,6 @@
 #include "hotrow/sharded/sharded_embedding_bag_collection.h"
 
 #include <algorithm>
-#include <array>
 #include <optional>
 #include <utility>
 
@@ -23,31 +22,36 @@
 #include "hotrow/sharded/table_shapes.h"
 
 namespace hotrow {
-namespace {
 
-static_assert(ShardedEmbeddingBagCollection::kSlots == InputDist::kSlots);
+struct ShardedEmbeddingBagCollection::Context::State {
+  const KeyedJaggedTensor* batch = nullptr;
+  std::vector<Buffer<float>> scales;         // of features that need them, by feature
+  std::vector<const float*> scale_pointers;  // null where a feature needs none
+  std::optional<InputBatch> way;             // none for one rank
+  std::int64_t own_samples = 0;              // of the one rank
 
-}  // namespace
+  std::span<const std::int64_t> samples() const {
+    return way ? way->arrival().samples() : std::span(&own_samples, 1);
+  }
+};
 
 struct ShardedEmbeddingBagCollection::Impl {
-  struct Slot {
-    const KeyedJaggedTensor* batch = nullptr;
-    std::vector<Buffer<float>> scales;         // of features that need them, by feature
-    std::vector<const float*> scale_pointers;  // null where a feature needs none
-  };
+  using State = Context::State;
 
   Impl(std::vector<EmbeddingTableConfig> table_configs, const std::vector<std::string>& feature_names,
        ShardingPlan sharding_plan, const EmbeddingOptions& embedding_options, const DistOptions& dist,
        Communicator& communicator, ThreadPool& thread_pool);
 
   bool alone() const { return comm.size() == 1; }
-  FeatureBags Bags(int slot, std::int64_t feature, int source) const;
-  void AddLookups(int slot, PooledView<float> out);
-  void FillGradients(const HeldShard& shard, int slot, BagGradients& out) const;
-  BagGradients ReplicaGradients(const HeldShard& shard, int slot, PooledView<const float> gradient) const;
-  void UpdateShards(int slot, std::int64_t units, OptimizerStep step);
-  void UpdateColumnPeers(int slot, std::int64_t units, OptimizerStep step);
-  void UpdateReplicas(int slot, PooledView<const float> gradient, std::int64_t units, OptimizerStep step);
+  FeatureBags Bags(const State& state, std::int64_t feature, int source) const;
+  void AddLookups(const State& state, PooledView<float> out);
+  void FillGradients(const HeldShard& shard, const State& state, BagGradients& out) const;
+  BagGradients ReplicaGradients(const HeldShard& shard, const State& state,
+                                PooledView<const float> gradient) const;
+  void UpdateShards(const State& state, std::int64_t units, OptimizerStep step);
+  void UpdateColumnPeers(const State& state, std::int64_t units, OptimizerStep step);
+  void UpdateReplicas(const State& state, PooledView<const float> gradient, std::int64_t units,
+                      OptimizerStep step);
   void CountBytes(Phase phase, std::int64_t count) {
     bytes.Add(phase, count);
     if (tracer != nullptr) tracer->AddBytes(ToTraceName(phase), count);
@@ -67,8 +71,6 @@ struct ShardedEmbeddingBagCollection::Impl {
 
   std::optional<InputDist> input;  // none for one rank
   OutputDist output;
-  std::array<Slot, kSlots> slots;
-  std::vector<std::int64_t> own_samples;  // of the one rank
 
   PooledLookup lookup;
   FusedBackward fused;
@@ -112,23 +114,20 @@ ShardedEmbeddingBagCollection::Impl::Impl(std::vector<EmbeddingTableConfig> tabl
           RowsAreSplit(plan.tables[t], plan.world) && tables[t].pooling == PoolingType::kMean;
     }
   }
-  for (Slot& slot : slots) {
-    slot.scales.resize(feature_names.size());
-    slot.scale_pointers.resize(feature_names.size());
-  }
   if (alone()) return;
   input.emplace(plan, model, static_cast<std::int64_t>(feature_names.size()), dist, comm, pool);
   for (std::size_t k = 0; k < input->features().size(); ++k)
     place_of_feature[Index(input->features()[k])] = static_cast<std::int64_t>(k);
 }
 
-FeatureBags ShardedEmbeddingBagCollection::Impl::Bags(int slot, std::int64_t feature, int source) const {
-  if (alone()) return slots[Index(slot)].batch->feature(feature);
-  return input->bags(slot, place_of_feature[Index(feature)], source);
+FeatureBags ShardedEmbeddingBagCollection::Impl::Bags(const State& state, std::int64_t feature,
+                                                      int source) const {
+  if (!state.way) return state.batch->feature(feature);
+  return state.way->arrival().bags(place_of_feature[Index(feature)], source);
 }
 
-void ShardedEmbeddingBagCollection::Impl::AddLookups(int slot, PooledView<float> out) {
-  const KeyedJaggedTensor& batch = *slots[Index(slot)].batch;
+void ShardedEmbeddingBagCollection::Impl::AddLookups(const State& state, PooledView<float> out) {
+  const KeyedJaggedTensor& batch = *state.batch;
   lookups.clear();
   for (const HeldShard& shard : shards) {
     for (std::size_t i = 0; i < shard.features.size(); ++i) {
@@ -139,13 +138,13 @@ void ShardedEmbeddingBagCollection::Impl::AddLookups(int slot, PooledView<float>
       }
       for (int r = 0; r < comm.size(); ++r) {
         const PooledRows<float> place = output.Place(shard.first_piece + i, r);
-        lookups.push_back({shard.table.get(), Bags(slot, f, r), place.data, place.stride});
+        lookups.push_back({shard.table.get(), Bags(state, f, r), place.data, place.stride});
       }
     }
   }
 }
 
-void ShardedEmbeddingBagCollection::Impl::FillGradients(const HeldShard& shard, int slot,
+void ShardedEmbeddingBagCollection::Impl::FillGradients(const HeldShard& shard, const State& state,
                                                         BagGradients& out) const {
   out.table = shard.table.get();
   out.segments = comm.size();
@@ -153,26 +152,27 @@ void ShardedEmbeddingBagCollection::Impl::FillGradients(const HeldShard& shard, 
   for (int r = 0; r < comm.size(); ++r) {
     for (std::size_t i = 0; i < shard.features.size(); ++i) {
       const PooledRows<const float> rows = output.Gradient(shard.first_piece + i, r);
-      out.features.push_back({Bags(slot, shard.features[i], r), rows.data, rows.stride});
+      out.features.push_back({Bags(state, shard.features[i], r), rows.data, rows.stride});
     }
   }
 }
 
-BagGradients ShardedEmbeddingBagCollection::Impl::ReplicaGradients(const HeldShard& shard, int slot,
+BagGradients ShardedEmbeddingBagCollection::Impl::ReplicaGradients(const HeldShard& shard, const State& state,
                                                                    PooledView<const float> gradient) const {
-  const KeyedJaggedTensor& batch = *slots[Index(slot)].batch;
+  const KeyedJaggedTensor& batch = *state.batch;
   BagGradients own{shard.table.get(), {}};
   for (const std::int64_t f : shard.features)
     own.features.push_back({batch.feature(f), gradient.Row(f, 0), gradient.places[Index(f)].stride});
   return own;
 }
 
-void ShardedEmbeddingBagCollection::Impl::UpdateShards(int slot, std::int64_t units, OptimizerStep step) {
+void ShardedEmbeddingBagCollection::Impl::UpdateShards(const State& state, std::int64_t units,
+                                                       OptimizerStep step) {
   gradients.resize(shards.size());
   std::size_t count = 0;
   for (const HeldShard& shard : shards) {
     if (shard.replica || table_has_peers[Index(shard.table_index)]) continue;
-    FillGradients(shard, slot, gradients[count++]);
+    FillGradients(shard, state, gradients[count++]);
   }
   const std::span<const BagGradients> filled(gradients.data(), count);
   if (options.kernel == BackwardKernel::kFused) {
@@ -182,23 +182,23 @@ void ShardedEmbeddingBagCollection::Impl::UpdateShards(int slot, std::int64_t un
   }
 }
 
-void ShardedEmbeddingBagCollection::Impl::UpdateColumnPeers(int slot, std::int64_t units,
+void ShardedEmbeddingBagCollection::Impl::UpdateColumnPeers(const State& state, std::int64_t units,
                                                             OptimizerStep step) {
   for (std::size_t t = 0; t < tables.size(); ++t) {
     if (!table_has_peers[t]) continue;
     std::vector<BagGradients> of_table;
     for (const HeldShard& shard : shards) {
-      if (Index(shard.table_index) == t) FillGradients(shard, slot, of_table.emplace_back());
+      if (Index(shard.table_index) == t) FillGradients(shard, state, of_table.emplace_back());
     }
     peers.Update(plan.tables[t], of_table, options.kernel, units, step);
   }
 }
 
-void ShardedEmbeddingBagCollection::Impl::UpdateReplicas(int slot, PooledView<const float> gradient,
+void ShardedEmbeddingBagCollection::Impl::UpdateReplicas(const State& state, PooledView<const float> gradient,
                                                          std::int64_t units, OptimizerStep step) {
   std::vector<BagGradients> own;
   for (const HeldShard& shard : shards) {
-    if (shard.replica) own.push_back(ReplicaGradients(shard, slot, gradient));
+    if (shard.replica) own.push_back(ReplicaGradients(shard, state, gradient));
   }
   if (!own.empty()) replicas.Update(own, options.kernel, units, step);
 }
@@ -213,13 +213,28 @@ ShardedEmbeddingBagCollection::ShardedEmbeddingBagCollection(
 
 ShardedEmbeddingBagCollection::~ShardedEmbeddingBagCollection() = default;
 
-void ShardedEmbeddingBagCollection::StartInputDist(const KeyedJaggedTensor& batch, int slot,
+ShardedEmbeddingBagCollection::Context::Context(std::unique_ptr<State> state) : state_(std::move(state)) {}
+ShardedEmbeddingBagCollection::Context::Context(Context&&) noexcept = default;
+ShardedEmbeddingBagCollection::Context& ShardedEmbeddingBagCollection::Context::operator=(
+    Context&&) noexcept = default;
+ShardedEmbeddingBagCollection::Context::~Context() = default;
+
+ShardedEmbeddingBagCollection::Context ShardedEmbeddingBagCollection::MakeContext() const {
+  auto state = std::make_unique<Context::State>();
+  state->scales.resize(impl_->feature_needs_scale.size());
+  state->scale_pointers.resize(impl_->feature_needs_scale.size());
+  if (impl_->input) state->way.emplace(impl_->input->MakeBatch());
+  return Context(std::move(state));
+}
+
+void ShardedEmbeddingBagCollection::StartInputDist(const KeyedJaggedTensor& batch, Context& context,
                                                    std::span<const std::int64_t> samples) {
   Impl& impl = *impl_;
   const TracedPhase phase(impl.phases, impl.tracer, Phase::kInputDist);
   HOTROW_CHECK(Index(batch.num_features()) == impl.table_of_feature.size());
-  Impl::Slot& own = impl.slots[Index(slot)];
+  Context::State& own = *context.state_;
   own.batch = &batch;
+  own.own_samples = batch.batch_size();
   for (std::size_t f = 0; f < impl.feature_needs_scale.size(); ++f) {
     if (!impl.feature_needs_scale[f]) continue;
     own.scales[f].EnsureSize(batch.batch_size());
@@ -228,30 +243,30 @@ void ShardedEmbeddingBagCollection::StartInputDist(const KeyedJaggedTensor& batc
   }
   if (impl.alone()) return;
   const std::int64_t before = impl.input->sent_bytes();
-  impl.input->Start(batch, slot, samples);
+  impl.input->Start(batch, samples, *own.way);
   impl.CountBytes(Phase::kInputDist, impl.input->sent_bytes() - before);
 }
 
-void ShardedEmbeddingBagCollection::ContinueInputDist(int slot) {
+void ShardedEmbeddingBagCollection::ContinueInputDist(Context& context) {
   Impl& impl = *impl_;
   if (impl.alone()) return;
   const TracedPhase phase(impl.phases, impl.tracer, Phase::kInputDist);
   const std::int64_t before = impl.input->sent_bytes();
-  impl.input->Continue(slot);
+  impl.input->Continue(*context.state_->way);
   impl.CountBytes(Phase::kInputDist, impl.input->sent_bytes() - before);
 }
 
-void ShardedEmbeddingBagCollection::FinishInputDist(int slot) {
+void ShardedEmbeddingBagCollection::FinishInputDist(Context& context) {
   Impl& impl = *impl_;
   if (impl.alone()) return;
   {
     const TracedPhase phase(impl.phases, impl.tracer, Phase::kInputDist);
     const std::int64_t before = impl.input->sent_bytes();
-    impl.input->Finish(slot);
+    impl.input->Finish(*context.state_->way);
     impl.CountBytes(Phase::kInputDist, impl.input->sent_bytes() - before);
   }
   const TracedPhase phase(impl.phases, impl.tracer, Phase::kRecat);
-  impl.CountBytes(Phase::kRecat, impl.input->Recat(slot));
+  impl.CountBytes(Phase::kRecat, impl.input->RunRecat(*context.state_->way));
 }
 
 namespace {
@@ -271,19 +286,18 @@ class CloseSharesAtExit {
 
 }  // namespace
 
-void ShardedEmbeddingBagCollection::Forward(int slot, PooledView<float> out) {
+void ShardedEmbeddingBagCollection::Forward(Context& context, PooledView<float> out) {
   Impl& impl = *impl_;
   const CloseSharesAtExit guard(impl.output);
-  const Impl::Slot& own = impl.slots[Index(slot)];
+  const Context::State& own = *context.state_;
   const std::int64_t before = impl.output.forward_bytes();
   {
     const TracedPhase phase(impl.phases, impl.tracer, Phase::kOutputDist);
-    if (impl.alone()) impl.own_samples.assign(1, own.batch->batch_size());
-    impl.output.BeginForward(out, impl.alone() ? impl.own_samples : impl.input->samples(slot));
+    impl.output.BeginForward(out, own.samples());
   }
   {
     const TracedPhase phase(impl.phases, impl.tracer, Phase::kLookup);
-    impl.AddLookups(slot, out);
+    impl.AddLookups(own, out);
     impl.lookup.Run(impl.lookups, impl.pool);
   }
   const TracedPhase phase(impl.phases, impl.tracer, Phase::kOutputDist);
@@ -291,25 +305,23 @@ void ShardedEmbeddingBagCollection::Forward(int slot, PooledView<float> out) {
   impl.CountBytes(Phase::kOutputDist, impl.output.forward_bytes() - before);
 }
 
-void ShardedEmbeddingBagCollection::Backward(int slot, PooledView<const float> gradient,
+void ShardedEmbeddingBagCollection::Backward(Context& context, PooledView<const float> gradient,
                                              std::int64_t reduction_units, OptimizerStep step) {
   Impl& impl = *impl_;
   const CloseSharesAtExit guard(impl.output);
-  const Impl::Slot& own = impl.slots[Index(slot)];
+  const Context::State& own = *context.state_;
   {
     const TracedPhase phase(impl.phases, impl.tracer, Phase::kGradDist);
     const std::int64_t before = impl.output.backward_bytes();
-    if (impl.alone()) impl.own_samples.assign(1, own.batch->batch_size());
-    impl.output.BeginBackward(gradient, impl.alone() ? impl.own_samples : impl.input->samples(slot),
-                              own.scale_pointers);
+    impl.output.BeginBackward(gradient, own.samples(), own.scale_pointers);
     impl.CountBytes(Phase::kGradDist, impl.output.backward_bytes() - before);
   }
   {
     const TracedPhase phase(impl.phases, impl.tracer, Phase::kSparseBackward);
     const std::int64_t before = impl.replicas.sent_bytes() + impl.peers.sent_bytes();
-    impl.UpdateShards(slot, reduction_units, step);
-    impl.UpdateColumnPeers(slot, reduction_units, step);
-    impl.UpdateReplicas(slot, gradient, reduction_units, step);
+    impl.UpdateShards(own, reduction_units, step);
+    impl.UpdateColumnPeers(own, reduction_units, step);
+    impl.UpdateReplicas(own, gradient, reduction_units, step);
     impl.CountBytes(Phase::kSparseBackward, impl.replicas.sent_bytes() + impl.peers.sent_bytes() - before);
   }
   const TracedPhase phase(impl.phases, impl.tracer, Phase::kGradDist);

@@ -2,11 +2,11 @@
 // The embedding tables of a model, sharded over ranks by a plan: input dist, lookup, output dist, and back.
 //
 // A step, on every rank, in this order:
-//   StartInputDist(batch, slot)   ids leave for the ranks that hold their rows; may overlap the tower of the
-//                                 step before, which uses the other slot
-//   FinishInputDist(slot)         ids are here, recat done
-//   Forward(slot, x)              pooled rows of this rank's samples stand in x
-//   Backward(slot, gradient, units, step)
+//   StartInputDist(batch, context)   ids leave for the ranks that hold their rows; may overlap the tower of
+//                                    the step before, which has another context
+//   FinishInputDist(context)         ids are here, recat done
+//   Forward(context, x)              pooled rows of this rank's samples stand in x
+//   Backward(context, gradient, units, step)
 // All ranks make the same calls in the same order, StartInputDist, ContinueInputDist and hashes included:
 // most are collectives. With table_wise, column_wise and data_parallel tables the results have the bits of
 // one rank that holds everything; row_wise and grid reassociate the pooled sum.
@@ -33,7 +33,20 @@ namespace hotrow {
 
 class ShardedEmbeddingBagCollection {
  public:
-  static constexpr int kSlots = 2;
+  /// What one batch needs on its way through the tables. It keeps its memory: batches that never overlap
+  /// take turns with one context.
+  class Context {
+   public:
+    Context(Context&&) noexcept;
+    Context& operator=(Context&&) noexcept;
+    ~Context();
+
+   private:
+    friend class ShardedEmbeddingBagCollection;
+    struct State;
+    explicit Context(std::unique_ptr<State> state);
+    std::unique_ptr<State> state_;
+  };
 
   /// Collective: makes this rank's shards. Keys of every batch, in order: feature_names. `comm` and `pool`
   /// must outlive it. Throws Error where EmbeddingBagCollection does (thread ranks' tables must fit in memory
@@ -43,6 +56,9 @@ class ShardedEmbeddingBagCollection {
                                 const EmbeddingOptions& options, const DistOptions& dist, Communicator& comm,
                                 ThreadPool& pool);
   ~ShardedEmbeddingBagCollection();
+
+  /// Not collective. The collection must outlive it.
+  Context MakeContext() const;
 
   const ShardingPlan& plan() const;
   std::int64_t num_tables() const;  ///< of the model, not of this rank
@@ -55,24 +71,26 @@ class ShardedEmbeddingBagCollection {
   /// Sends away this rank's ids; does not wait for other ranks where bags have fixed sizes and `samples` is
   /// given: every rank's number of samples, in rank order, this rank's batch.batch_size(). Without it ranks
   /// exchange the numbers first. Any may be 0. All batches are of one kind, fixed (of the same sizes, and
-  /// weighted or not) or jagged. Ids must have passed CheckIds. The batch must stay as it is until the slot's
-  /// Backward has returned (FinishInputDist and Forward, where none follows).
-  void StartInputDist(const KeyedJaggedTensor& batch, int slot, std::span<const std::int64_t> samples = {});
+  /// weighted or not) or jagged. Ids must have passed CheckIds. The batch must stay as it is until the
+  /// context's Backward has returned (FinishInputDist and Forward, where none follows).
+  void StartInputDist(const KeyedJaggedTensor& batch, Context& context,
+                      std::span<const std::int64_t> samples = {});
   /// Optional, between Start and Finish, by all ranks or none: waits for the lengths, which travel first
   /// where bags vary in size, and sends the ids, so that they too move before Finish.
-  void ContinueInputDist(int slot);
-  void FinishInputDist(int slot);
+  void ContinueInputDist(Context& context);
+  void FinishInputDist(Context& context);
 
   /// Pools every bag of this rank's batch into `out`, whose places are the same on all ranks.
   /// On thread ranks the owners of the rows write there themselves. Never changes or grows a table.
-  void Forward(int slot, PooledView<float> out);
+  void Forward(Context& context, PooledView<float> out);
 
   /// `gradient` of what Forward gave, scaled by 1 / global batch where the loss is a mean; its places are
   /// the same on all ranks, however many samples each has (FeatureMajorPlaces). Sums each
   /// touched row's gradient over the batches of all ranks, one after another, cut together into
   /// `reduction_units`, a multiple of the ranks where tables are data_parallel; applies each table's
   /// optimizer once.
-  void Backward(int slot, PooledView<const float> gradient, std::int64_t reduction_units, OptimizerStep step);
+  void Backward(Context& context, PooledView<const float> gradient, std::int64_t reduction_units,
+                OptimizerStep step);
 
   /// This rank's part: the parts of all ranks add up, modulo 2^64, to EmbeddingBagCollection's hash of the
   /// whole tables. Replicas count on rank 0. Not collective.

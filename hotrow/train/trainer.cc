@@ -19,8 +19,6 @@
 namespace hotrow {
 namespace {
 
-constexpr int kSlots = ShardedEmbeddingBagCollection::kSlots;
-
 // Before anything is made: a rank that differs would take part in other collectives than its peers.
 const TrainerConfig& Validated(const TrainerConfig& config, Communicator& comm) {
   Validate(config.model);
@@ -62,7 +60,9 @@ Trainer::Trainer(const TrainerConfig& config, std::unique_ptr<Communicator> own,
       table_bytes_(AllReduceSum<std::int64_t>(comm_, embeddings_.LogicalBytes())),
       width_(config_.model.InteractionWidth()),
       feature_dims_(config_.model.FeatureDims()),
-      places_(SampleMajorPlaces(feature_dims_, config_.model.dense_dim())) {
+      places_(SampleMajorPlaces(feature_dims_, config_.model.dense_dim())),
+      next_{embeddings_.MakeContext()},
+      now_{embeddings_.MakeContext()} {
   for (std::int64_t f = 0; f < config_.model.num_features(); ++f) {
     table_rows_.push_back(embeddings_.table_config(embeddings_.TableOfFeature(f)).num_embeddings);
   }
@@ -203,16 +203,14 @@ double Trainer::TotalWeight(const Batch& batch, std::int64_t samples) {
 
 OptimizerStep Trainer::StepOfOptimizers() const { return {step_, RateFactor(config_.schedule, step_)}; }
 
-void Trainer::StartBatch(Batch& batch, int slot, InFlight& flight) {
+void Trainer::StartBatch(Batch& batch, InFlight& flight) {
   flight.samples = batch.rank_samples;
   if (flight.samples.empty()) flight.samples = AllGather(comm_, batch.size);
   HOTROW_CHECK(flight.samples[Index(comm_.rank())] == batch.size);
-  embeddings_.StartInputDist(batch.sparse, slot, flight.samples);
-  flight.batch = &batch;
+  embeddings_.StartInputDist(batch.sparse, flight.context, flight.samples);
 }
 
 float Trainer::Step(Batch& batch, Batch* next) {
-  const int slot = static_cast<int>(step_ % kSlots);
   if (tracer_ != nullptr) tracer_->SetStep(step_);
   const TraceSpan step_span(tracer_, TraceName::kStep);
   HOTROW_CHECK(next_.batch == nullptr || next_.batch == &batch);
@@ -222,8 +220,7 @@ float Trainer::Step(Batch& batch, Batch* next) {
   next_.batch = nullptr;
   if (std::exchange(now_.batch, nullptr) == nullptr) {
     now_.bad_ids = CheckIds(batch.sparse, table_rows_, config_.bad_ids, batch.first_sample);
-    StartBatch(batch, slot, now_);
-    now_.batch = nullptr;
+    StartBatch(batch, now_);
   } else if (now_.bad_id) {
     std::rethrow_exception(std::exchange(now_.bad_id, nullptr));
   }
@@ -236,27 +233,27 @@ float Trainer::Step(Batch& batch, Batch* next) {
   EnsureWorkspaces(UnitSlice(batch.size, 0).size(), batch, true);
   const double total_weight = TotalWeight(batch, global);
 
-  embeddings_.FinishInputDist(slot);
+  embeddings_.FinishInputDist(now_.context);
   ++step_;
-  embeddings_.Forward(slot, {x_.data(), places_});
-  if (next != nullptr) StartAhead(*next, (slot + 1) % kSlots);
+  embeddings_.Forward(now_.context, {x_.data(), places_});
+  if (next != nullptr) StartAhead(*next);
   {
     const TracedPhase phase(phases_, tracer_, Phase::kDense);
     RunTower(batch, total_weight > 0 ? 1.0 / total_weight : 0.0);
   }
-  if (next != nullptr) embeddings_.ContinueInputDist((slot + 1) % kSlots);
+  if (next != nullptr) embeddings_.ContinueInputDist(next_.context);
   const std::int64_t moved = dense_.moved_bytes();
   {
     const TracedPhase phase(phases_, tracer_, Phase::kDenseAllReduce);
     dense_.StartReduce(present_gradients_);
   }
-  embeddings_.Backward(slot, {dpooled_.data(), gradient_places_}, config_.reduction_units,
+  embeddings_.Backward(now_.context, {dpooled_.data(), gradient_places_}, config_.reduction_units,
                        StepOfOptimizers());
   const double loss = FinishDense(moved);
   return total_weight > 0 ? static_cast<float>(loss / total_weight) : 0.0F;
 }
 
-void Trainer::StartAhead(Batch& next, int slot) {
+void Trainer::StartAhead(Batch& next) {
   try {
     next_.bad_ids = CheckIds(next.sparse, table_rows_, config_.bad_ids, next.first_sample);
   } catch (const Error&) {
@@ -264,13 +261,14 @@ void Trainer::StartAhead(Batch& next, int slot) {
     next_.bad_id = std::current_exception();
     CheckIds(next.sparse, table_rows_, BadIds::kSkip, next.first_sample);
   }
-  StartBatch(next, slot, next_);
+  StartBatch(next, next_);
+  next_.batch = &next;
 }
 
 void Trainer::DropNext() {
   if (std::exchange(next_.batch, nullptr) == nullptr) return;
   next_.bad_id = nullptr;
-  embeddings_.FinishInputDist(static_cast<int>(step_ % kSlots));
+  embeddings_.FinishInputDist(next_.context);
 }
 
 double Trainer::FinishDense(std::int64_t moved_before) {
@@ -296,16 +294,14 @@ void Trainer::Predict(Batch& batch, std::span<float> logits) {
   CheckBatch(batch, false);
   HOTROW_CHECK(std::ssize(logits) == batch.size);
   bad_id_count_ += CheckIds(batch.sparse, table_rows_, config_.bad_ids, batch.first_sample);
-  // The next step's batch may be in flight in its own slot.
-  const int slot = static_cast<int>((step_ + 1) % kSlots);
-  InFlight flight;
-  StartBatch(batch, slot, flight);
+  // next_ may be in flight; the step before has ended.
+  StartBatch(batch, now_);
   EnsureCapacity(batch.size);
   const std::int64_t micro_batch = tower().micro_batch();
   const std::int64_t unit_rows = UnitSlice(batch.size, 0).size();
   EnsureWorkspaces(std::min(micro_batch, unit_rows), batch, false);
-  embeddings_.FinishInputDist(slot);
-  embeddings_.Forward(slot, {x_.data(), places_});
+  embeddings_.FinishInputDist(now_.context);
+  embeddings_.Forward(now_.context, {x_.data(), places_});
   const std::int64_t pieces = CeilDiv(unit_rows, micro_batch);  // of a unit
   pool_.Run(dense_.num_units() * pieces, [&](std::int64_t task, int thread) {
     const Slice unit = UnitSlice(batch.size, task / pieces);

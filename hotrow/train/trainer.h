@@ -124,10 +124,11 @@ class Trainer {
 
  private:
   struct InFlight {
+    ShardedEmbeddingBagCollection::Context context;
     Batch* batch = nullptr;
-    std::exception_ptr bad_id;  // thrown at the batch's own step
+    std::exception_ptr bad_id = nullptr;  // thrown at the batch's own step
     std::int64_t bad_ids = 0;
-    std::vector<std::int64_t> samples;  // of every rank
+    std::vector<std::int64_t> samples = {};  // of every rank
   };
 
   // What all workspaces' products were last made for.
@@ -141,8 +142,8 @@ class Trainer {
   Trainer(const TrainerConfig& config, std::unique_ptr<Communicator> own, Communicator* comm,
           ThreadPool& pool);
   void CheckBatch(const Batch& batch, bool labels) const;
-  void StartBatch(Batch& batch, int slot, InFlight& flight);
-  void StartAhead(Batch& next, int slot);
+  void StartBatch(Batch& batch, InFlight& flight);
+  void StartAhead(Batch& next);
   void EnsureCapacity(std::int64_t samples);
   void EnsureGradients();
   void EnsureWorkspaces(std::int64_t max_rows, const Batch& batch, bool backward);

@@ -148,22 +148,25 @@ void Check(const Case& c, int world, const DistOptions& options, bool say_sample
   RunThreadRanks(world, [&](Communicator& comm) {
     ThreadPool pool(1 + comm.rank() % 2);
     InputDist dist(c.plan, c.model, c.num_features, options, comm, pool);
+    InputBatch ways[] = {dist.MakeBatch(), dist.MakeBatch()};
     const auto start = [&](int step) {
       std::vector<std::int64_t> samples;
       for (int r = 0; r < world; ++r) samples.push_back(c.Samples(r, step));
-      dist.Start(c.Batch(comm.rank(), step), step % 2, say_samples ? samples : std::vector<std::int64_t>());
+      dist.Start(c.Batch(comm.rank(), step), say_samples ? samples : std::vector<std::int64_t>(),
+                 ways[step % 2]);
     };
     constexpr int kSteps = 4;
     start(0);
     for (int step = 0; step < kSteps; ++step) {
       if (step + 1 < kSteps) start(step + 1);  // two batches under way
-      if (step % 2 == 1) dist.Continue(step % 2);
-      dist.Finish(step % 2);
-      dist.Recat(step % 2);
+      InputBatch& way = ways[step % 2];
+      if (step % 2 == 1) dist.Continue(way);
+      dist.Finish(way);
+      dist.RunRecat(way);
       for (std::size_t k = 0; k < dist.features().size(); ++k) {
         for (int source = 0; source < world; ++source) {
           const std::int64_t f = dist.features()[k];
-          ASSERT_EQ(ReadBags(dist.bags(step % 2, static_cast<std::int64_t>(k), source)),
+          ASSERT_EQ(ReadBags(way.arrival().bags(static_cast<std::int64_t>(k), source)),
                     ExpectedBags(c, f, comm.rank(), c.Batch(source, step)))
               << "feature " << f << " from rank " << source << " at rank " << comm.rank() << " in step "
               << step;
@@ -227,15 +230,16 @@ TEST(InputDist, AgreesWithTheGoldenPermutes) {
         for (int source = 0; source < comm.rank(); ++source) first += ids(source);
         KeyedJaggedTensor batch(keys);
         batch.ResetJagged(samples, block(comm.rank()), std::span(values).subspan(first, ids(comm.rank())));
-        dist.Start(batch, 0, {});
-        dist.Finish(0);
-        dist.Recat(0);
+        InputBatch way = dist.MakeBatch();
+        dist.Start(batch, {}, way);
+        dist.Finish(way);
+        dist.RunRecat(way);
         if (comm.rank() != 0) return;
         std::vector<std::int32_t> got_lengths;
         std::vector<std::int64_t> got_values;
         for (std::int64_t f = 0; f < features; ++f) {
           for (int source = 0; source < world; ++source) {
-            for (const Bag& bag : ReadBags(dist.bags(0, f, source))) {
+            for (const Bag& bag : ReadBags(way.arrival().bags(f, source))) {
               got_lengths.push_back(static_cast<std::int32_t>(bag.ids.size()));
               got_values.insert(got_values.end(), bag.ids.begin(), bag.ids.end());
             }
@@ -277,8 +281,9 @@ TEST(InputDist, AgreesWithTheGoldenBucketize) {
     } else {
       batch.ResetJagged(0, {}, {});
     }
-    dist.Start(batch, 0, {});
-    dist.Finish(0);
+    InputBatch way = dist.MakeBatch();
+    dist.Start(batch, {}, way);
+    dist.Finish(way);
     // This rank's bags among the golden ones. It has no feature whose rows end before its bucket.
     const auto first_bag = static_cast<std::size_t>(comm.rank() * 3 * samples);
     std::size_t id = static_cast<std::size_t>(std::accumulate(
@@ -296,7 +301,7 @@ TEST(InputDist, AgreesWithTheGoldenBucketize) {
       if (place == mine.end()) {
         EXPECT_EQ(expected, std::vector<Bag>(static_cast<std::size_t>(samples)));
       } else {
-        EXPECT_EQ(ReadBags(dist.bags(0, place - mine.begin(), 1)), expected)
+        EXPECT_EQ(ReadBags(way.arrival().bags(place - mine.begin(), 1)), expected)
             << "feature " << f << " at " << comm.rank();
       }
     }
@@ -327,8 +332,9 @@ TEST(InputDist, ShipsIdsOnceARankAndNothingElseWhereSizesAreFixed) {
       KeyedJaggedTensor batch({"f0", "f1"}, {3, 2});
       batch.ResetFixed(kSamples);
       comm.ResetSent();
-      dist.Start(batch, 0, std::vector<std::int64_t>(kWorld, kSamples));
-      dist.Finish(0);
+      InputBatch way = dist.MakeBatch();
+      dist.Start(batch, std::vector<std::int64_t>(kWorld, kSamples), way);
+      dist.Finish(way);
       sent[static_cast<std::size_t>(comm.rank())] = dist.sent_bytes();
       EXPECT_EQ(comm.sent(), dist.sent_bytes());
     });

@@ -225,11 +225,11 @@ std::uint64_t RunCase(const Case& c, Communicator& comm) {
   ShardedEmbeddingBagCollection tables(TablesOf(c), kFeatures, UnevenPlan(c.plan, Tables(), comm.size()),
                                        Options(c), c.dist, comm, pool);
   std::vector<KeyedJaggedTensor> batches(2);
+  ShardedEmbeddingBagCollection::Context contexts[] = {tables.MakeContext(), tables.MakeContext()};
   const auto start = [&](std::int64_t step) {
     KeyedJaggedTensor& batch = batches[static_cast<std::size_t>(step % 2)];
     batch = Batch(c, step, first, first + mine);
-    tables.StartInputDist(batch, static_cast<int>(step % 2),
-                          c.say_samples ? samples : std::vector<std::int64_t>());
+    tables.StartInputDist(batch, contexts[step % 2], c.say_samples ? samples : std::vector<std::int64_t>());
   };
   const std::int64_t longest = *std::max_element(samples.begin(), samples.end());
   const std::vector<PooledPlace> places = test::PlacesAt(kColumns, kStride);
@@ -237,21 +237,21 @@ std::uint64_t RunCase(const Case& c, Communicator& comm) {
   FeatureMajorPlaces(longest, FeatureDims(), gradient_places);
   std::vector<float> pooled(static_cast<std::size_t>(mine * kStride));
   for (std::int64_t step = 1; step <= kSteps; ++step) {
-    const int slot = static_cast<int>(step % 2);
+    ShardedEmbeddingBagCollection::Context& context = contexts[step % 2];
     if (step == 1 || !c.pipelined) start(step);
-    tables.FinishInputDist(slot);
+    tables.FinishInputDist(context);
     std::fill(pooled.begin(), pooled.end(), 1.0F);
-    tables.Forward(slot, {pooled.data(), places});
+    tables.Forward(context, {pooled.data(), places});
     RequireSame(bits, pooled,
                 std::span(expected.pooled[static_cast<std::size_t>(step - 1)])
                     .subspan(static_cast<std::size_t>(first * kStride), pooled.size()),
                 fmt::format("pooled rows of step {} on rank {}", step, comm.rank()));
     if (c.pipelined && step < kSteps) {
       start(step + 1);
-      tables.ContinueInputDist(static_cast<int>((step + 1) % 2));
+      tables.ContinueInputDist(contexts[(step + 1) % 2]);
     }
     const std::vector<float> gradient = FeatureMajor(Gradient(step, first, pooled), gradient_places);
-    tables.Backward(slot, {gradient.data(), gradient_places}, kUnits, step);
+    tables.Backward(context, {gradient.data(), gradient_places}, kUnits, step);
   }
   const std::uint64_t weights = AllReduceSum<std::uint64_t>(comm, tables.WeightsHash());
   const std::uint64_t state = AllReduceSum<std::uint64_t>(comm, tables.StateHash());

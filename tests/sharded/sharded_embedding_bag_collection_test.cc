@@ -106,14 +106,15 @@ TEST(Sharded, CountsBytesAndKeepsPlans) {
       dist.recat = recat;
       ShardedEmbeddingBagCollection tables(kTables, {"f0", "f1"}, ColumnWise(kWorld), {}, dist, comm, pool);
       const std::vector<PooledPlace> places = SampleMajorPlaces(std::vector<std::int64_t>{8, 8}, 0);
+      ShardedEmbeddingBagCollection::Context context = tables.MakeContext();
       KeyedJaggedTensor batch({"f0", "f1"}, {3, 2});
       batch.ResetFixed(kSamples);
       std::vector<float> x(kSamples * 16);
       for (std::int64_t step = 1; step <= kStepsHere; ++step) {
-        tables.StartInputDist(batch, 0, std::vector<std::int64_t>(kWorld, kSamples));
-        tables.FinishInputDist(0);
-        tables.Forward(0, {x.data(), places});
-        tables.Backward(0, {x.data(), places}, 8, step);
+        tables.StartInputDist(batch, context, std::vector<std::int64_t>(kWorld, kSamples));
+        tables.FinishInputDist(context);
+        tables.Forward(context, {x.data(), places});
+        tables.Backward(context, {x.data(), places}, 8, step);
       }
       const PhaseBytes& bytes = tables.bytes();
       EXPECT_EQ(tables.id_bytes(), 4);
@@ -173,16 +174,17 @@ TEST(Sharded, ARankThatFailsInAStepEndsAll) {
             ShardedEmbeddingBagCollection tables(
                 kTables, {"f0", "f1"}, MakePlan(PlanKind::kTableWise, shapes, 3), {}, {}, comm, pool);
             const std::vector<PooledPlace> places = SampleMajorPlaces(std::vector<std::int64_t>{8, 8}, 0);
+            ShardedEmbeddingBagCollection::Context context = tables.MakeContext();
             KeyedJaggedTensor batch({"f0", "f1"}, {3, 2});
             for (std::int64_t step = 1; step <= 20; ++step) {
               batch.ResetFixed(10);
               std::vector<float> x(10 * 16);  // gone when the rank fails
-              tables.StartInputDist(batch, 0);
-              tables.FinishInputDist(0);
+              tables.StartInputDist(batch, context);
+              tables.FinishInputDist(context);
               if (!backward && step == 10 && comm.rank() == 1) Fail("rank 1 fails");
-              tables.Forward(0, {x.data(), places});
+              tables.Forward(context, {x.data(), places});
               if (backward && step == 10 && comm.rank() == 1) Fail("rank 1 fails");
-              tables.Backward(0, {x.data(), places}, 9, step);
+              tables.Backward(context, {x.data(), places}, 9, step);
             }
           });
         },

@@ -67,9 +67,10 @@ EngineModel::Gradients EngineModel::Differentiate(const hotrow::Batch& batch, st
   if (!batch.sample_weights.empty()) {
     total_weight = std::accumulate(batch.sample_weights.begin(), batch.sample_weights.end(), 0.0);
   }
-  trainer_.embeddings().StartInputDist(batch.sparse, 0);
-  trainer_.embeddings().FinishInputDist(0);
-  trainer_.embeddings().Forward(0, {x.data(), SampleMajorPlaces(dims, model.dense_dim())});
+  ShardedEmbeddingBagCollection::Context context = trainer_.embeddings().MakeContext();
+  trainer_.embeddings().StartInputDist(batch.sparse, context);
+  trainer_.embeddings().FinishInputDist(context);
+  trainer_.embeddings().Forward(context, {x.data(), SampleMajorPlaces(dims, model.dense_dim())});
 
   const Tower& tower = trainer_.tower();
   const Parameters& parameters = tower.parameters();
