@@ -83,6 +83,9 @@ class Communicator {
   virtual int size() const = 0;
   /// Whether ranks can read one another's memory, which Share (comm/share.h) needs.
   virtual bool shares_memory() const = 0;
+  /// Whether this rank makes, reads and changes what ranks of one memory have once: rank 0 of thread ranks,
+  /// and every rank that shares no memory.
+  bool leads_memory() const { return rank() == 0 || !shares_memory(); }
 
   /// Returns when every rank has called it.
   void Barrier();

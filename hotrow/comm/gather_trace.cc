@@ -9,6 +9,7 @@
 #include "hotrow/base/error.h"
 #include "hotrow/comm/clock_offset.h"
 #include "hotrow/comm/collectives.h"
+#include "hotrow/comm/reduce.h"
 #include "hotrow/trace/chrome_trace.h"
 
 namespace hotrow {
@@ -20,6 +21,25 @@ std::string HostName() {
 }
 
 }  // namespace
+
+PhaseTimes MeanOverRanks(Communicator& comm, const PhaseTimes& mine) {
+  PhaseTimes mean;
+  for (int p = 0; p < kPhases; ++p) {
+    const auto phase = static_cast<Phase>(p);
+    mean.Add(phase, AllReduceSum(comm, mine.seconds(phase)) / comm.size());
+    mean.AddOverlapped(phase, AllReduceSum(comm, mine.overlapped(phase)) / comm.size());
+  }
+  return mean;
+}
+
+PhaseBytes SumOverRanks(Communicator& comm, const PhaseBytes& mine) {
+  PhaseBytes sum;
+  for (int p = 0; p < kPhases; ++p) {
+    const auto phase = static_cast<Phase>(p);
+    sum.Add(phase, AllReduceSum(comm, mine.bytes(phase)));
+  }
+  return sum;
+}
 
 void WriteTrace(Communicator& comm, const Tracer& tracer, const std::string& directory) {
   // Threads of one process have one clock.

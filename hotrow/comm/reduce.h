@@ -70,6 +70,12 @@ T AllReduceSum(Communicator& comm, T value, bool present = true) {
   return value;
 }
 
+/// The same over the ranks that share this one's memory: what they take of it together.
+template <typename T>
+void AllReduceSumOfMemory(Communicator& comm, std::span<T> data) {
+  if (comm.shares_memory()) AllReduceSum<T>(comm, data);
+}
+
 /// Every rank's ReduceSlice of `data` on every rank, in place: what ends a sliced optimizer's step.
 template <typename T>
 Request StartAllGatherSlices(Communicator& comm, std::span<T> data, Op op = Op::kAllGather);

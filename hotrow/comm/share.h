@@ -73,7 +73,7 @@ template <typename Make>
 auto MakeShared(Communicator& comm, Make&& make) -> decltype(make()) {
   using Pointer = decltype(make());
   const bool shared = comm.size() > 1 && comm.shares_memory();
-  Pointer made = comm.rank() == 0 || !shared ? make() : nullptr;
+  Pointer made = comm.leads_memory() ? make() : nullptr;
   if (!shared) return made;
   const Pointer* const mine = &made;
   Share<const Pointer* const> of_ranks(comm, std::span<const Pointer* const>(&mine, 1));

@@ -5,7 +5,7 @@
 #include "hotrow/base/error.h"
 #include "hotrow/base/rng.h"
 #include "hotrow/comm/collectives.h"
-#include "hotrow/comm/gather_phases.h"
+#include "hotrow/comm/gather_trace.h"
 #include "hotrow/comm/process.h"
 #include "hotrow/machine/buffer.h"
 #include "hotrow/measure/rank_batches.h"

@@ -12,7 +12,6 @@
 #include "hotrow/measure/check.h"
 #include "hotrow/measure/row_limits.h"
 #include "hotrow/trace/phase.h"
-#include "hotrow/trace/phase_bytes.h"
 
 namespace hotrow {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "hotrow/comm/collectives.h"
-#include "hotrow/comm/gather_phases.h"
+#include "hotrow/comm/gather_trace.h"
 #include "hotrow/comm/process.h"
 #include "hotrow/comm/share.h"
 #include "hotrow/measure/gemm_limit.h"

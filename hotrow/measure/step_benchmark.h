@@ -11,7 +11,6 @@
 #include "hotrow/measure/check.h"
 #include "hotrow/measure/row_limits.h"
 #include "hotrow/trace/phase.h"
-#include "hotrow/trace/phase_bytes.h"
 #include "hotrow/trace/tracer.h"
 
 namespace hotrow {

@@ -26,10 +26,10 @@ void CheckMemory(const std::vector<RankShard>& shards, const std::vector<Embeddi
     bytes[0] = CheckedAdd(bytes[0], CheckedMul(held.shard.rows, layout.bytes()));
     bytes[1] = CheckedAdd(bytes[1], UnfusedBackward::GradientBytes(held.shard.rows, held.shard.columns));
   }
-  if (comm.shares_memory()) AllReduceSum<std::int64_t>(comm, bytes);
+  AllReduceSumOfMemory<std::int64_t>(comm, bytes);
   CheckTableMemory(options, bytes[0], bytes[1]);
   // No rank makes tables before all have looked: the memory they take would be missing.
-  if (comm.shares_memory()) comm.Barrier();
+  comm.Barrier();
 }
 
 }  // namespace

@@ -26,7 +26,6 @@
 #include "hotrow/plan/sharding_plan.h"
 #include "hotrow/sparse/keyed_jagged_tensor.h"
 #include "hotrow/trace/phase.h"
-#include "hotrow/trace/phase_bytes.h"
 #include "hotrow/trace/tracer.h"
 
 namespace hotrow {

@@ -1,8 +1,9 @@
 #pragma once
-// The phases of a training step, by the names that the bench prints, and how long each took.
+// The phases of a training step, by the names that the bench prints: how long each took, and what it moved.
 
 #include <array>
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <string_view>
 
@@ -50,6 +51,21 @@ class PhaseTimes {
  private:
   std::array<double, kPhases> seconds_{};
   std::array<double, kPhases> overlapped_{};
+};
+
+/// Bytes a phase sent to other ranks (or wrote into their memory, or read from it), or copied, summed over
+/// steps since the last Reset. One writer.
+class PhaseBytes {
+ public:
+  void Reset() { bytes_.fill(0); }
+  void Add(Phase phase, std::int64_t bytes) { bytes_[static_cast<std::size_t>(phase)] += bytes; }
+  void Add(const PhaseBytes& other) {
+    for (std::size_t p = 0; p < bytes_.size(); ++p) bytes_[p] += other.bytes_[p];
+  }
+  std::int64_t bytes(Phase phase) const { return bytes_[static_cast<std::size_t>(phase)]; }
+
+ private:
+  std::array<std::int64_t, kPhases> bytes_{};
 };
 
 /// Adds the time from construction to destruction to a phase.

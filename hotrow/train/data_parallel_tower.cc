@@ -47,7 +47,7 @@ UnitGradients& DataParallelTower::gradients() {
 
 void DataParallelTower::StartReduce(std::span<const float* const> own) {
   own_.assign(own.begin(), own.end());
-  if (comm_.size() == 1 || comm_.shares_memory()) return;
+  if (!gradients_travel()) return;
   SumOwnUnits();
   const std::span<float> sum = gradients().at(0);
   const Slice slice = ReduceSlice(comm_, std::ssize(sum), comm_.rank());
@@ -80,7 +80,7 @@ void DataParallelTower::SumOwnUnits() {
 
 void DataParallelTower::FinishReduce() {
   if (comm_.size() == 1) return;
-  if (!comm_.shares_memory()) {
+  if (gradients_travel()) {
     sum_.Wait();
     return;
   }
@@ -100,7 +100,7 @@ void DataParallelTower::FinishReduce() {
 }
 
 void DataParallelTower::Update(OptimizerStep step) {
-  if (comm_.size() > 1 && !comm_.shares_memory()) {
+  if (gradients_travel()) {
     UpdateSlice(step);
   } else {
     UpdateShared(step);
@@ -186,7 +186,7 @@ void DataParallelTower::UpdateSlice(OptimizerStep step) {
 }
 
 void DataParallelTower::Repack() {
-  if (comm_.size() == 1 || !comm_.shares_memory()) {
+  if (comm_.size() == 1 || gradients_travel()) {
     tower().Pack(pool_);
     return;
   }
@@ -201,9 +201,11 @@ std::uint64_t DataParallelTower::WeightsHash() const {
   return parameters.Hash(parameters.weights());
 }
 
+std::uint64_t DataParallelTower::ReplicaHash() const { return gradients_travel() ? WeightsHash() : 0; }
+
 std::uint64_t DataParallelTower::StateHash() {
   const std::int64_t size = tower().parameters().padded_size();
-  if (comm_.size() > 1 && !comm_.shares_memory()) {
+  if (gradients_travel()) {
     // Elsewhere than in a rank's own slice the state was never written.
     const std::span<float> state = shared_->optimizer.state();
     for (std::int64_t plane = 0; plane * size < std::ssize(state); ++plane) {

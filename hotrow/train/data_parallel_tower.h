@@ -39,7 +39,7 @@ class DataParallelTower {
   Tower& tower() { return shared_->tower(); }
   const Tower& tower() const { return shared_->tower(); }
   DenseOptimizer& optimizer() { return shared_->optimizer; }
-  bool owns_weights() const { return comm_.rank() == 0 || !comm_.shares_memory(); }
+  bool owns_weights() const { return comm_.leads_memory(); }
   /// Collective: packs changed weights.
   void Repack();
 
@@ -59,6 +59,8 @@ class DataParallelTower {
 
   /// Of all dense parameters. Not collective: equal on every rank, and Verify is what checks that.
   std::uint64_t WeightsHash() const;
+  /// The same of a copy that is this rank's alone; 0 where ranks have one copy.
+  std::uint64_t ReplicaHash() const;
   /// Collective: of the optimizer's state, on rank 0; 0 elsewhere.
   std::uint64_t StateHash();
   /// Bytes of weights and optimizer state, of one copy.
@@ -79,6 +81,8 @@ class DataParallelTower {
     std::vector<double> squares;             // of each part of it, summed
     std::atomic<std::int64_t> next_pack{0};
   };
+  // Between ranks whose memory is their own; ranks of one memory read one another's gradients in place.
+  bool gradients_travel() const { return comm_.size() > 1 && !comm_.shares_memory(); }
   void SumOwnUnits();
   void UpdateShared(OptimizerStep step);
   void UpdateSlice(OptimizerStep step);

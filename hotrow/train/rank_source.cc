@@ -59,7 +59,7 @@ RankSource::RankSource(BatchSource& source, std::int64_t reduction_units, Commun
     : description_(source.description()), units_(reduction_units), comm_(comm) {
   description_.of_all_ranks = true;
   ValidateReductionUnits(reduction_units, comm.size());
-  if (comm.rank() == 0 || !comm.shares_memory()) reader_.emplace(source);
+  if (comm.leads_memory()) reader_.emplace(source);
 }
 
 void RankSource::StartEpoch(std::int64_t epoch) {

@@ -316,9 +316,7 @@ void Trainer::Predict(Batch& batch, std::span<float> logits) {
 void Trainer::Verify() {
   if (comm_.size() == 1) return;
   const TraceSpan span(tracer_, TraceName::kVerify);
-  // Thread ranks have one copy of the dense weights.
-  const std::uint64_t dense = comm_.shares_memory() ? 0 : dense_.WeightsHash();
-  const std::uint64_t mine[] = {dense, embeddings_.ReplicaHash()};
+  const std::uint64_t mine[] = {dense_.ReplicaHash(), embeddings_.ReplicaHash()};
   CheckAgreement(comm_, std::as_bytes(std::span(mine)),
                  step_ == 0 ? "the initial weights" : fmt::format("the weights after step {}", step_));
 }

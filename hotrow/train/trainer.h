@@ -28,7 +28,6 @@
 #include "hotrow/sharded/sharded_embedding_bag_collection.h"
 #include "hotrow/trace/overlap.h"
 #include "hotrow/trace/phase.h"
-#include "hotrow/trace/phase_bytes.h"
 #include "hotrow/trace/tracer.h"
 #include "hotrow/train/data_parallel_tower.h"
 

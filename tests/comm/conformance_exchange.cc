@@ -5,6 +5,7 @@
 #include "conformance.h"
 #include "hotrow/base/error.h"
 #include "hotrow/comm/collectives.h"
+#include "hotrow/comm/peer_lists.h"
 #include "hotrow/comm/share.h"
 #include "hotrow/trace/phase.h"
 #include "tests/comm/plain_exchanges.h"
@@ -199,6 +200,27 @@ void SharesMemory(Communicator& comm) {
   }
 }
 
+// Lists of every rank, in place or as copies, some of them empty.
+void ReadsPeersLists(Communicator& comm) {
+  PeerLists lists(comm);
+  for (int round = 0; round < Rounds(comm, 6); ++round) {
+    const auto words = [&](int rank) {
+      return std::vector<std::int64_t>((rank + round) % 3, 10 * rank + round);
+    };
+    const auto letters = [&](int rank) { return std::vector<char>(rank * 37 % 70, static_cast<char>(rank)); };
+    const std::vector<std::int64_t> mine = words(comm.rank());
+    const std::vector<char> mine_too = letters(comm.rank());
+    const std::vector<std::span<const std::byte>> own = {std::as_bytes(std::span(mine)),
+                                                         std::as_bytes(std::span(mine_too))};
+    lists.Open(own);
+    for (int r = 0; r < comm.size(); ++r) {
+      Require(std::ranges::equal(lists.list<std::int64_t>(r, 0), words(r)), "words of rank {}", r);
+      Require(std::ranges::equal(lists.list<char>(r, 1), letters(r)), "letters of rank {}", r);
+    }
+    lists.Release();
+  }
+}
+
 }  // namespace
 
 std::vector<ConformanceCase> ExchangeCases() {
@@ -213,6 +235,7 @@ std::vector<ConformanceCase> ExchangeCases() {
           {"MaximumAndMinimum", MaximumAndMinimum},
           {"Agreement", Agreement},
           {"CountsBytesSentToOthers", CountsBytesSentToOthers},
+          {"ReadsPeersLists", ReadsPeersLists},
           {"SharesMemory", SharesMemory}};
 }
 
